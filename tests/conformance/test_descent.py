@@ -294,17 +294,17 @@ def disagreement(plan: DescentPlan, table: Table, scheme: str) -> float:
     return float(np.abs(result - reference(plan, table, 44).released()).max()) / plan.noise_of_weights
 
 
-SHORT = [
-    (kind, scheme)
-    for kind in FEW
-    for scheme in EVERY
-    if scheme != ("shamir/5", "shamir")[kind == FEW[1]] and (scheme != "repn" or kind == FEW[0])
+SHORT = [(kind, scheme) for kind in FEW for scheme in ("clear", "rep3")]
+SHORT += [("owners", "semi2k"), ("owners", "repn"), ("owners", "shamir/5"), ("pure", "pair"), ("pure", "shamir/5")]
+SHORT += [("parties, level, centred", "pair"), ("parties, level, centred", "shamir"), ("calibrated", "semi2k")]
+SHORT += [("calibrated", "rep4"), ("clipped", "semi2k"), ("clipped", "shamir")]
+SHORT += [("numbers", "rep3"), ("weights", "rep4"), ("numbers, clipped", "rep3"), ("four classes", "rep3")]
+SHORT += [
+    ("three classes, owners", "shamir"),
+    ("mapped by parties", "rep3"),
+    ("mapped by parties, directions", "semi2k"),
 ]
-"""Of a scheme with many parties a long kind is with five, and the others with three."""
-SHORT += [("numbers", "rep3"), ("numbers", "semi2k"), ("weights", "rep4"), ("numbers, clipped", "rep3")]
-SHORT += [("four classes", "rep3"), ("four classes", "semi2k"), ("three classes, owners", "shamir")]
-SHORT += [("three classes, clipped", "rep4")]
-SHORT += [("mapped by parties", "rep3"), ("mapped by parties", "shamir"), ("mapped by parties, directions", "semi2k")]
+"""Every scheme with two kinds or more, and every kind with another scheme beside ``rep3``."""
 LONG = [(kind, scheme) for kind in (*KINDS, *SEVERAL) for scheme in EVERY if (kind, scheme) not in SHORT]
 
 

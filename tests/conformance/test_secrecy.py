@@ -23,11 +23,11 @@ from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.shares import PlacedBits
 from support.chance import ALPHA, accept
 from support.runs import DEALER, OWNER, run_scheme
-from support.schemes import SECRET, also_slow
+from support.schemes import SECRET, also_slow, with_rings
 from support.views import Views, p_uniform_bytes, watched
 
 N = 4096
-MOST_WORDS = 1 << 18  # of two runs that are compared, each with each
+MOST_WORDS = 1 << 16  # of two runs that are compared, each with each
 
 
 @pytest.fixture(params=also_slow([name for name in SECRET if name in SCHEMES], "shamir/5"))
@@ -81,9 +81,35 @@ def without_setup(view: list[tuple[str, str, bytes]]) -> bytes:
     return b"".join(data for _, label, data in view if label != "setup")
 
 
-@pytest.mark.parametrize("constant", [0, 1, -1, 1 << 40])
-def test_what_a_party_receives_and_holds_is_uniform(secret_scheme: str, ring: PowerOfTwoRing, constant: int) -> None:
-    shares, views = observe(secret_scheme, ring, constant)
+Observed = tuple[list[dict[str, Share]], Views]
+QUICK = [*((name, Z64) for name in SECRET if name in SCHEMES), ("rep3", Z128)]
+FORMS = [
+    pytest.param(one, marks=[] if one in QUICK else [pytest.mark.slow], id=f"{one[0]}-{one[1]}")
+    for one in with_rings(SECRET, [Z64, Z128])
+]
+OF_SEVERAL_PARTS = [one for one in FORMS if one.values[0][0] not in ("pair", "semi2k")]  # type: ignore[index]
+
+
+@pytest.fixture(scope="module")
+def observed(request: pytest.FixtureRequest) -> tuple[Observed, Observed]:
+    """Two runs: of zeros, and of a large number."""
+    scheme, ring = request.param
+    return observe(scheme, ring, 0), observe(scheme, ring, 1 << 40)
+
+
+@pytest.mark.parametrize("observed", FORMS, indirect=True)
+def test_what_a_party_receives_and_holds_is_uniform(observed: tuple[Observed, Observed]) -> None:
+    for shares, views in observed:
+        accept_as_uniform(shares, views)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("constant", [1, -1])
+def test_so_it_is_for_other_secrets(secret_scheme: str, ring: PowerOfTwoRing, constant: int) -> None:
+    accept_as_uniform(*observe(secret_scheme, ring, constant))
+
+
+def accept_as_uniform(shares: list[dict[str, Share]], views: Views) -> None:
     found = {f"messages to {name}": p_uniform_bytes(without_setup(view)) for name, view in views.received.items()}
     for rank, held in enumerate(shares):
         for what, share in held.items():
@@ -92,23 +118,21 @@ def test_what_a_party_receives_and_holds_is_uniform(secret_scheme: str, ring: Po
     accept(found)
 
 
-def test_the_two_parts_a_party_holds_are_independent(secret_scheme: str, ring: PowerOfTwoRing) -> None:
-    shares, _ = observe(secret_scheme, ring, 3)
-    found = {"none": 1.0}
+@pytest.mark.parametrize("observed", OF_SEVERAL_PARTS, indirect=True)
+def test_the_two_parts_a_party_holds_are_independent(observed: tuple[Observed, Observed]) -> None:
+    shares, _ = observed[1]
+    found: dict[str, float] = {}
     for rank, held in enumerate(shares):
         for what, share in held.items():
-            if len(share.parts) < 2:
-                continue
             first, second = (np.ascontiguousarray(p).reshape(-1).view(np.uint8) for p in share.parts[:2])
             table = np.histogram2d(first >> 4, second >> 4, bins=16)[0]
             found[f"parts of '{what}', rank {rank}"] = float(stats.chi2_contingency(table).pvalue)
     accept(found)
 
 
-@pytest.mark.parametrize("ring", also_slow([Z64], Z128), ids=str)
-def test_two_runs_share_nothing(secret_scheme: str, ring: PowerOfTwoRing) -> None:
-    _, first = observe(secret_scheme, ring, 5)
-    _, second = observe(secret_scheme, ring, 5)
+@pytest.mark.parametrize("observed", FORMS, indirect=True)
+def test_two_runs_share_nothing(observed: tuple[Observed, Observed]) -> None:
+    (_, first), (_, second) = observed
     for name in first.received:
         a = np.frombuffer(without_setup(first.received[name]), np.uint64)
         b = np.frombuffer(without_setup(second.received[name]), np.uint64)

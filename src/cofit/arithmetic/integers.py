@@ -14,6 +14,7 @@ Everything above this layer asks the ring for what it needs to know of it, and a
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
 from typing import Any, TypeAlias
 
@@ -51,6 +52,10 @@ class IntegerRing(Ring):
         if array.dtype.kind not in "buiO" or not all(isinstance(v, int | np.integer) for v in array.flat):
             raise InvalidInputError(f"Only integers can become elements of {self.name}; got dtype {array.dtype}.")
         integers = [int(v) for v in array.flat]
+        with contextlib.suppress(OverflowError):  # most are signed words, which need not be packed one by one
+            words = np.array(integers, np.int64).reshape(array.shape)
+            if self._fits(words):
+                return self._from_int64(words)
         for position, value in enumerate(integers):
             if not self.lowest <= value <= self.highest:
                 raise RangeError(

@@ -1,7 +1,8 @@
 """Numbers of a few bytes each, next to each other: what is sent of an element of which only the lowest bits matter.
 
-They have as many bytes as so many bits need, the lowest first, and all numbers of an array together take whole words;
-what is left of the last word is 0 where numbers were computed. ``PowerOfTwoRing`` has what computes with them.
+They have as many bytes as so many bits need, the lowest first, and all numbers of an array together take whole words.
+What is left of the last word is as random as the numbers: it is copied from those that mask them. ``PowerOfTwoRing``
+has what computes with them.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cofit import kernels
 from cofit.arithmetic.fused import FusedRing
 from cofit.arithmetic.integers import IntegerRing, Words
-from cofit.arithmetic.narrow import Narrow, narrow_bytes
+from cofit.arithmetic.narrow import Narrow
 from cofit.arithmetic.ring import Ring, RingArray, Shape, broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError, RangeError, ShapeError
 
@@ -178,10 +178,11 @@ class PowerOfTwoRing(FusedRing, IntegerRing):
         kernels.add_high(self._flat(values), high, shift, self._flat(out), self.words)
         return out
 
-    def to_narrow(self, values: RingArray, shift: int) -> Narrow:
-        """Return values modulo 2^b, b = 8 ceil(shift / 8), as narrow numbers."""
-        out = np.empty(narrow_bytes(values.size, shift), np.uint8)
-        kernels.narrow(self._flat(values), -(-shift // 8), out.view(np.uint64), self.words)
+    def to_narrow(self, values: RingArray, shift: int, mask: Narrow) -> Narrow:
+        """Return values modulo 2^b, b = 8 ceil(shift / 8), as narrow numbers. ``mask``: those that the values have been
+        masked with."""
+        out = np.empty_like(mask)
+        kernels.narrow(self._flat(values), -(-shift // 8), mask.view(np.uint64), out.view(np.uint64), self.words)
         return out
 
     def from_narrow(self, numbers: Narrow, shift: int, shape: Shape) -> RingArray:

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic.row_blocks import RowBlocks
 from cofit.benchmarks.apart import PREPARE
+from cofit.benchmarks.made_up_study import made_up_tables
 from cofit.benchmarks.train import sent_under
 from cofit.learn.contribution import prepared_blocks
 from cofit.learn.facts import training_facts
@@ -34,8 +34,6 @@ from cofit.secret.stored import ReleaseStore
 from cofit.sharing import Spec
 
 _OWNERS = 2
-_MADE_AT_ONCE = 256  # rows from one seed
-_ONES = 13  # of 256 values are 1
 _TIMEOUT = 3600.0
 
 
@@ -77,33 +75,6 @@ class ScaleResult:
     forecast_peak_bytes: int
     matrix_bytes: int
     on_disk: bool
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class MadeUpRows(RowBlocks):
-    """Features 0 and 1, one in 20 of them 1: rows ``first`` and following of a table that follows from ``seed``."""
-
-    first: int
-    rows: int
-    cols: int
-    seed: int = 1
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.rows, self.cols
-
-    def __getitem__(self, rows: slice) -> npt.NDArray[np.float64]:
-        start, stop, _ = rows.indices(self.rows)
-        begin, end = self.first + start, self.first + stop
-        blocks = range(begin // _MADE_AT_ONCE, -(-end // _MADE_AT_ONCE))
-        made = [np.empty((0, self.cols))]
-        for block in blocks:
-            random = np.random.default_rng((self.seed, block)).bytes(_MADE_AT_ONCE * self.cols)
-            values = np.frombuffer(random, np.uint8).reshape(_MADE_AT_ONCE, self.cols) < _ONES
-            at = block * _MADE_AT_ONCE
-            made.append(values[max(begin - at, 0) : end - at].astype(np.float64))
-        return np.concatenate(made)
 
 
 def measure_scale(
@@ -155,19 +126,13 @@ def _train(
 
 
 def _contributions(plan: Plan) -> dict[str, Mapping[str, Contribution]]:
-    """Every owner has an equal part of the rows, and labels that a hidden linear rule gives nine times in ten."""
+    """Return what every owner shares: an equal part of the rows, with labels."""
     facts, formats = plan.facts, plan.formats
-    rng = np.random.default_rng(2)
-    rule = rng.standard_normal(facts.cols)
     shared: dict[str, Mapping[str, Contribution]] = {}
-    for i in range(_OWNERS):
-        first, end = (facts.rows * j // _OWNERS for j in (i, i + 1))
-        table = MadeUpRows(first, end - first, facts.cols)
-        scores = np.concatenate([block @ rule for block in table.blocks()])
-        labels = (scores > rule.sum() * _ONES / 256) ^ (rng.random(len(scores)) < 0.1)
+    for i, (table, labels) in enumerate(made_up_tables(facts.rows, facts.cols, _OWNERS)):
         shared[f"owner-{i + 1}"] = {
             FEATURES: Contribution(prepared_blocks(plan, table), 1.0, formats.of(formats.data)),
-            LABELS: Contribution(labels.astype(np.int64), plan.target.bound, plan.target.format(formats.ring)),
+            LABELS: Contribution(labels, plan.target.bound, plan.target.format(formats.ring)),
         }
     return shared
 

@@ -92,12 +92,12 @@ def fit_line(sizes: Sequence[float], values: Sequence[float]) -> Line:
     return Line(float(intercept), float(slope), float(deviation))
 
 
-def check_plot(path: str | Path) -> None:
+def check_plot(path: str | Path, owner: str = "bench train") -> None:
     """Raise InvalidInputError unless a plot can be written to ``path``: before anything is measured."""
     if Path(path).suffix not in _FORMATS:
-        raise parameter_error("plot", "bench train", "a file name that ends with .png or .svg", str(path))
+        raise parameter_error("plot", owner, "a file name that ends with .png or .svg", str(path))
     if not Path(path).absolute().parent.is_dir():
-        raise parameter_error("plot", "bench train", "a file in a directory that exists", str(path))
+        raise parameter_error("plot", owner, "a file in a directory that exists", str(path))
 
 
 def plot_sweeps(sweeps: Sequence[Sweep], path: str | Path) -> None:

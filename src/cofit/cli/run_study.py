@@ -18,6 +18,7 @@ from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.roles.files.text_tables import TextLayout
 from cofit.roles.local.rehearsal import Rehearsal, run_rehearsal
+from cofit.roles.shards.cluster import MOST_WORKERS
 
 MODEL = "model.json"
 
@@ -32,6 +33,12 @@ MODEL = "model.json"
     metavar="SIZE",
     help="The most memory that each party may use, such as 1GB.  [default: compute.memory of the study]",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MOST_WORKERS),
+    help="In a study with compute.shards: worker processes of each party.  [default: one for each shard, at most one "
+    "for each processor]",
+)
 @table_options
 def run_study(
     study: Path,
@@ -40,6 +47,7 @@ def run_study(
     out: Path,
     secret: Path | None,
     memory: int | None,
+    workers: int | None,
     layout: TextLayout,
 ) -> None:
     """Run the whole of STUDY on this machine, for trying it out: parties, owners and analyst, each a process, over TLS.
@@ -54,7 +62,7 @@ def run_study(
 
     Exit codes: 0 the model is there, 1 somebody failed (the message says whose log to read), 2 wrong usage or input.
     """
-    rehearsal = Rehearsal.of(study, keys, tables_of(tables), out, secret, layout, memory)
+    rehearsal = Rehearsal.of(study, keys, tables_of(tables), out, secret, layout, memory, workers)
     refuse_shared(rehearsal.study)
     rehearsal.check_tables()
     console = Console(stderr=True)

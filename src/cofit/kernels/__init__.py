@@ -44,10 +44,10 @@ and of its truncation by a masked opening in a ring of k bits (c is sum(opened) 
         out = (1 - top bit of c) top 2^(k - shift) - share - out_mask [+ (c >> shift) - 2^(k - 2 - shift)]
 
 and with fewer bytes (``sharing/rep3/proof.md``). Narrow numbers have so many bytes each, one after the other in words,
-the lowest byte first; what is left of the last word is 0. ``top``, ``hidden``, ``parts`` and outputs named after them
-are such numbers, of ceil(shift / 8) bytes::
+the lowest byte first. ``top``, ``hidden``, ``parts`` and outputs named after them are such numbers, of ceil(shift / 8)
+bytes. What is left of the last word of an output is copied from ``top`` (mask_parts), ``hidden`` or ``fill``::
 
-    narrow(values, bytes, out, words)            out = the lowest bytes of all values
+    narrow(values, bytes, fill, out, words)      out = the lowest bytes of all values
     widen(packed, bytes, out, words)             out = all numbers, as elements
     mask_parts(r_0, r_1, share, top, shift, out_share, out_top, words)
         out_share = -((r_0 + r_1) >> shift) - share, out_top = ((r_0 + r_1) >> (k - 1)) - top

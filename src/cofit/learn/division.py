@@ -45,7 +45,8 @@ def check_divisible(shards: int | None, rows: int, *, divisible: bool) -> None:
         return
     if not divisible:
         must_be = (
-            "left out (None) unless recipe='best' and delta > 0 (for example 1e-6): only noisy descent divides rows "
+            "left out (None) unless recipe='best' and delta > 0 (for example 1e-6), or with steps of K-norm noise "
+            "(pure_steps): only noisy descent divides rows "
             "among shards, and every other training runs in one process for each party"
         )
         raise parameter_error("shards", OWNER, must_be, shards)

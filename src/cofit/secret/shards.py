@@ -19,7 +19,7 @@ the view of a coalition is the joint one of independent sessions, on shares that
 twice. Sums of partial sums are made inside a party. What is sent of them is masked in the heads' session as it would be
 in the only one. Nothing is opened before all sessions have made their checks (``Party.verify``).
 
-**What whoever makes the sessions must see to** (no command does so yet):
+**What whoever makes the sessions must see to** (``roles/shards`` does):
 
 - the session ids of shards follow from that of the heads and from the place and number of shards, so that shard k meets
   shards k alone; the number is agreed on;

@@ -59,14 +59,13 @@ class Cost:
     high: int = 0
     notes: Noted | None = None
 
-    def bytes(
-        self, ring: Ring, shape: Shape, left: Shape | None = None, right: Shape | None = None, *, shift: int = 0
-    ) -> int:
-        """Return what an operation sends. ``left``, ``right``: operands that it sends for."""
+    def bytes(self, ring: Ring, shape: Shape, *operands: Shape | None, shift: int = 0) -> int:
+        """Return what an operation sends. ``operands``: the left one and the right one, None if it sends nothing for
+        it. ``shift``: the bits that it cuts off."""
         count = math.prod(shape)
         elements = self.elements * count
-        elements += 0 if left is None else self.left * math.prod(left)
-        elements += 0 if right is None else self.right * math.prod(right)
+        for each, operand in zip((self.left, self.right), operands, strict=False):
+            elements += 0 if operand is None else each * math.prod(operand)
         words = self.packed * packed_length(count) * BITS.element_bytes if self.packed else 0
         high = self.high * narrow_bytes(count, shift) if self.high else 0
         return elements * ring.element_bytes + words + high + self.fixed_bytes

@@ -89,11 +89,14 @@ class Keeper:
         return peer in self.lines and not self.lines[peer].connected
 
     def gone(self) -> str | None:
-        """Return a peer that has left the session, or was away for the time-out; None: there is none."""
+        """Return a peer that has given the session up, or was away for the time-out; None: there is none.
+
+        One that has ended it in good order, as who is done first may, has not.
+        """
         now = time.monotonic()
         for peer, line in self.lines.items():
             lost_at = line.lost_at
-            if line.failed or line.peer_ended or (lost_at is not None and now - lost_at > self._timeout):
+            if line.failed or (lost_at is not None and now - lost_at > self._timeout):
                 return peer
         return None
 

@@ -18,7 +18,7 @@ from cofit.sharing.rep4.party import Rep4
 
 SWEEP = Sweep(Rep4, ("sharing.rep4.joint",), timeout=10.0, patience=0.7)
 CHUNKS = 60
-SAMPLE = 50
+SAMPLE = 30
 
 
 def problem(message: Message, change: str, kind: type[Rep4] = Rep4) -> str:
@@ -67,7 +67,7 @@ class Trusting(Rep4):
 
 def test_the_sweep_notices_a_party_that_does_not_check() -> None:
     picked = [case for case in random.Random(5).sample(cases(), SAMPLE) if case[1] in ("flip a bit", "add one")]
-    assert any(problem(message, change, Trusting) for message, change in picked[:20])
+    assert any(problem(message, change, Trusting) for message, change in picked)
 
 
 def test_a_failed_check_is_a_protocol_error() -> None:

@@ -23,7 +23,7 @@ from adversary.study.repn_outcomes import PHASES, phase, problem
 from cofit.sharing.repn.party import Repn
 
 CHUNKS = 29
-FAST = 16
+FAST = 9
 _IN_CHECKS = ("commit", "coin", "claims", "fold", "mask", "compare", "open")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from click.testing import CliRunner
 
-from cofit.benchmarks.scale import MadeUpRows
+from cofit.benchmarks.made_up_study import MadeUpRows
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
 

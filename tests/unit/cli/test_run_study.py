@@ -158,3 +158,44 @@ def test_owners_warnings_are_told_to_who_holds_all_the_data(tmp_path: Path, monk
     launcher._contribute(rehearsal, told.append)
     (line,) = told
     assert line.startswith("Owner 'owner-a': Warning: In your table the values of 'age' (0 to 100) lie close together")
+
+
+def sharded(folder: Path) -> None:
+    """The study with its rows in two shards."""
+    path = make_folder(folder)
+    text = re.sub(r'recipe = "paper"\nl2 = 1.0\nepochs = \d+\n', "", path.read_text())
+    path.write_text(text.replace('scheme = "rep3"', 'scheme = "rep3"\nshards = 2'))
+
+
+def test_workers_go_to_every_party_and_to_nobody_else(tmp_path: Path) -> None:
+    sharded(tmp_path)
+    tables = {name: tmp_path / f"{name}.csv" for name in ("owner-a", "owner-b")}
+    rehearsal = Rehearsal.of(tmp_path / "study.toml", tmp_path, tables, tmp_path / "out", None, workers=2)
+    assert rehearsal.party_command("party-b")[-2:] == ["--workers", "2"]
+    assert "--workers" not in rehearsal.owner_command("owner-a")
+    alone = Rehearsal.of(tmp_path / "study.toml", tmp_path, tables, tmp_path / "out", None)
+    assert "--workers" not in alone.party_command("party-b")
+
+
+def test_workers_without_shards_are_refused_before_anybody_is_started(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    result = CliRunner().invoke(cli, [*arguments(tmp_path), "--workers", "2"])
+    assert isinstance(result.exception, InvalidInputError)
+    assert "The '--workers' parameter of a rehearsal must be left out" in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("options", [(), ("--workers", "2")])
+def test_a_study_with_shards(tmp_path: Path, options: tuple[str, ...]) -> None:
+    sharded(tmp_path)
+    command = [sys.executable, "-m", "cofit.cli.main", *arguments(tmp_path), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    log = (tmp_path / "out" / "logs" / "party-a.party.log").read_text()
+    assert "of shares to its workers" in log
+    if options:
+        assert "starts 2 workers on this machine" in log
+    assert "70 records of 2 owners" in done.stdout
+    assert StudyModel.load(tmp_path / "out" / "model.json").model.certificate.n == 70

@@ -10,12 +10,17 @@ import pytest
 from cofit import kernels
 
 
-@pytest.fixture(params=kernels.available_isas())
-def isa(request: pytest.FixtureRequest) -> Iterator[str]:
+@pytest.fixture(autouse=True)
+def same_isa() -> Iterator[None]:
     before = kernels.isa()
-    kernels.set_isa(request.param)
-    yield request.param
+    yield
     kernels.set_isa(before)
+
+
+@pytest.fixture(params=kernels.available_isas())
+def isa(request: pytest.FixtureRequest, same_isa: None) -> str:
+    kernels.set_isa(request.param)
+    return str(request.param)
 
 
 @pytest.fixture(params=[1, 2], ids=["64", "128"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cofit import kernels
 
 Words = NDArray[np.uint64]
 Integers = NDArray[Any]  # dtype object: Python integers
@@ -14,6 +16,13 @@ Integers = NDArray[Any]  # dtype object: Python integers
 EXTREMES = {
     words: [0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2 ** (64 * words - 1), 2 ** (64 * words) - 1] for words in (1, 2)
 }
+
+
+def every_isa() -> Iterator[str]:
+    """Set one instruction set of this CPU after the other: for what is compared with one slow reference."""
+    for name in kernels.available_isas():
+        kernels.set_isa(name)
+        yield name
 
 
 def encode(values: Integers, words: int) -> Words:

@@ -12,9 +12,7 @@ import pytest
 from cofit import kernels
 from support.pairwise import pairwise
 
-from .reference import Integers, Words, decode, encode, random_words, reduce
-
-pytestmark = pytest.mark.usefixtures("isa")
+from .reference import Integers, Words, decode, encode, every_isa, random_words, reduce
 
 SIZES = [0, 1, 7, 31, 32, 33, 63, 64, 65, 128, 191, 255, 256, 257, 513, 2100]
 
@@ -73,10 +71,12 @@ def test_combine(rng: np.random.Generator, words: int, kind: str) -> None:
         arrays = drawn(rng, inputs, n, words)
         before = [x.copy() for x in arrays]
         matrix = coefficients_of(rng, outs, inputs, words, kind)
-        got = [np.full(n * max(words, 1), 7, np.uint64) for _ in range(outs)]
-        kernels.combine(arrays, matrix, got, words)
-        np.testing.assert_array_equal(got, combination(words, matrix, arrays, n))
-        np.testing.assert_array_equal(arrays, before)
+        expected = combination(words, matrix, arrays, n)
+        for isa in every_isa():
+            got = [np.full(n * max(words, 1), 7, np.uint64) for _ in range(outs)]
+            kernels.combine(arrays, matrix, got, words)
+            np.testing.assert_array_equal(got, expected, isa)
+            np.testing.assert_array_equal(arrays, before, isa)
 
 
 def test_as_many_arrays_as_there_may_be(rng: np.random.Generator, words: int) -> None:
@@ -84,11 +84,14 @@ def test_as_many_arrays_as_there_may_be(rng: np.random.Generator, words: int) ->
     arrays = drawn(rng, 5, 70, words)
     inputs = [arrays[i % 5] for i in range(64)]
     matrix = coefficients_of(rng, 64, 64, words, "simple")
-    got = [np.empty_like(arrays[0]) for _ in range(64)]
-    kernels.combine(inputs, matrix, got, words)
-    np.testing.assert_array_equal(got, combination(words, matrix, inputs, 70))
-    kernels.signed_sum(inputs, inputs[1:], got[0], words)
-    np.testing.assert_array_equal(got[0], total(words, values(inputs, words), values(inputs[1:], words), 70))
+    combined = combination(words, matrix, inputs, 70)
+    summed = total(words, values(inputs, words), values(inputs[1:], words), 70)
+    for isa in every_isa():
+        got = [np.empty_like(arrays[0]) for _ in range(64)]
+        kernels.combine(inputs, matrix, got, words)
+        np.testing.assert_array_equal(got, combined, isa)
+        kernels.signed_sum(inputs, inputs[1:], got[0], words)
+        np.testing.assert_array_equal(got[0], summed, isa)
 
 
 def test_arrays_at_the_same_place_of_their_pages(rng: np.random.Generator, words: int) -> None:
@@ -96,13 +99,13 @@ def test_arrays_at_the_same_place_of_their_pages(rng: np.random.Generator, words
     n, inputs = 2048, 12
     block = random_words(rng, (inputs * n,), max(words, 1)).reshape(inputs, -1)
     matrix = coefficients_of(rng, 4, inputs, words, "any")
-    got = np.empty((4, n * max(words, 1)), np.uint64)
-    kernels.combine(list(block), matrix, list(got), words)
-    np.testing.assert_array_equal(got, combination(words, matrix, list(block), n))
     shifted = [block[a, max(words, 1) * a :][: 100 * max(words, 1)] for a in range(inputs)]
-    got = np.empty((4, 100 * max(words, 1)), np.uint64)
-    kernels.combine(shifted, matrix, list(got), words)
-    np.testing.assert_array_equal(got, combination(words, matrix, shifted, 100))
+    for arrays, size in ((list(block), n), (shifted, 100)):
+        expected = combination(words, matrix, arrays, size)
+        for isa in every_isa():
+            got = np.empty((4, size * max(words, 1)), np.uint64)
+            kernels.combine(arrays, matrix, list(got), words)
+            np.testing.assert_array_equal(got, expected, isa)
 
 
 def form(words: int, a: list[Words], b: list[Words], matrix: Words) -> list[Integers]:
@@ -119,14 +122,15 @@ def test_bilinear(rng: np.random.Generator, words: int, terms: int, kind: str) -
         matrix = coefficients_of(rng, terms, terms, words, kind)
         products = form(words, a, b, matrix)
         expected = total(words, [*products, *values(plus, words)], values(minus, words), n)
-        out = np.full(n * max(words, 1), 7, np.uint64)
-        kernels.bilinear(a, b, matrix, plus, minus, out, words)
-        np.testing.assert_array_equal(out, expected)
-        for target in (a[0], b[-1], *plus[:1], *minus[-1:]):
-            before = target.copy()
-            kernels.bilinear(a, b, matrix, plus, minus, target, words)
-            np.testing.assert_array_equal(target, expected)
-            target[:] = before
+        for isa in every_isa():
+            out = np.full(n * max(words, 1), 7, np.uint64)
+            kernels.bilinear(a, b, matrix, plus, minus, out, words)
+            np.testing.assert_array_equal(out, expected, isa)
+            for target in (a[0], b[-1], *plus[:1], *minus[-1:]):
+                before = target.copy()
+                kernels.bilinear(a, b, matrix, plus, minus, target, words)
+                np.testing.assert_array_equal(target, expected, isa)
+                target[:] = before
 
 
 def test_bilinear_squares_and_takes_lists_of_two_lengths(rng: np.random.Generator, words: int) -> None:
@@ -134,10 +138,13 @@ def test_bilinear_squares_and_takes_lists_of_two_lengths(rng: np.random.Generato
     out = np.empty_like(a[0])
     for left, right in ((a, a), (a, b), (b, a)):
         matrix = coefficients_of(rng, len(left), len(right), words, "any")
-        kernels.bilinear(left, right, matrix, [], [], out, words)
-        np.testing.assert_array_equal(out, total(words, form(words, left, right, matrix), [], 100))
+        expected = total(words, form(words, left, right, matrix), [], 100)
+        for isa in every_isa():
+            kernels.bilinear(left, right, matrix, [], [], out, words)
+            np.testing.assert_array_equal(out, expected, isa)
 
 
+@pytest.mark.usefixtures("isa")
 def test_any_shape_is_taken_as_flat(rng: np.random.Generator) -> None:
     a, b = (rng.integers(0, 2**64, (2, 3, 5), dtype=np.uint64) for _ in range(2))
     three, five = (np.array(value, np.uint64) for value in (3, 5))
@@ -160,6 +167,7 @@ OTHER_RECORDS = [
 ]
 
 
+@pytest.mark.usefixtures("isa")
 def test_records_of_two_words_are_elements(rng: np.random.Generator) -> None:
     a, b = random_words(rng, (5,), 2), random_words(rng, (5,), 2)
     out: Any = np.empty((5, 1), RECORD)

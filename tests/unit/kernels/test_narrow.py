@@ -19,15 +19,9 @@ def words(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-def packed(numbers: Integers, size: int) -> Words:
-    """Numbers of so many bytes, in whole words."""
-    data = b"".join(int(number).to_bytes(size, "little") for number in numbers)
-    return np.frombuffer(data + bytes(-len(data) % 8), np.uint64).copy()
-
-
-def unpacked(array: Words, size: int, n: int) -> Integers:
+def unpacked(array: Words, size: int, n: int, fill: Words) -> Integers:
     data = array.tobytes()
-    assert not any(data[n * size :]), "what is left of the last word must be 0"
+    assert data[n * size :] == fill.tobytes()[n * size :], "what is left of the last word is the mask's"
     found = np.empty(n, object)
     found[:] = [int.from_bytes(data[i * size : (i + 1) * size], "little") for i in range(n)]
     return found
@@ -50,11 +44,11 @@ def test_narrow_and_widen(rng: np.random.Generator, words: int) -> None:
     for n in SIZES:
         values = random_words(rng, (n,), words)
         for size in range(1, 8 * words + 1):
-            out = empty(n, size)
-            kernels.narrow(values, size, out, words)
+            out, (noisy, numbers) = empty(n, size), drawn(rng, n, size)
+            kernels.narrow(values, size, noisy, out, words)
             expected = decode(values, words) % (1 << 8 * size)
-            np.testing.assert_array_equal(out, packed(expected, size))
-            back, (noisy, numbers) = np.full(n * words, 7, np.uint64), drawn(rng, n, size)
+            np.testing.assert_array_equal(unpacked(out, size, n, noisy), expected)
+            back = np.full(n * words, 7, np.uint64)
             kernels.widen(out, size, back, words)
             np.testing.assert_array_equal(decode(back, words), expected)
             kernels.widen(noisy, size, back, words)
@@ -73,14 +67,14 @@ def test_every_step_of_a_truncation(rng: np.random.Generator, words: int, n: int
         kernels.mask_parts(r_0, r_1, share, top, shift, out, high, words)
         np.testing.assert_array_equal(out, encode(reduce(-(mask >> shift) - decode(share, words), words), words))
         expected = ((mask >> bits - 1) - top_numbers) % (1 << 8 * size)
-        np.testing.assert_array_equal(unpacked(high, size, n), expected)
+        np.testing.assert_array_equal(unpacked(high, size, n, top), expected)
 
         c = reduce(sum((decode(o, words) for o in opened), np.full(n, 1 << bits - 2, object)), words)
         kernels.open_masked(opened, top, hidden, shift, out, high, words)
         shifted = (c >> shift) - ((1 << bits - 2) >> shift)
         np.testing.assert_array_equal(out, encode(reduce(shifted, words), words))
         expected = ((1 - (c >> bits - 1)) * top_numbers - hidden_numbers) % (1 << 8 * size)
-        np.testing.assert_array_equal(unpacked(high, size, n), expected)
+        np.testing.assert_array_equal(unpacked(high, size, n, hidden), expected)
 
         for parts, numbers in (([top], top_numbers), ([hidden, third], hidden_numbers + third_numbers)):
             kernels.add_high(share, parts, shift, out, words)
@@ -120,11 +114,11 @@ def z(n: int) -> Words:
 def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
     for size in (0, 9):
         with pytest.raises(ValueError, match=r"'bytes' parameter of narrow must be a number from 1 to 8"):
-            kernels.narrow(z(3), size, z(3), 1)
+            kernels.narrow(z(3), size, z(3), z(3), 1)
         with pytest.raises(ValueError, match=r"'bytes' parameter of widen must be a number from 1 to 8"):
             kernels.widen(z(3), size, z(3), 1)
     with pytest.raises(ValueError, match=r"'out' parameter of narrow must be an array of shape \(2,\)"):
-        kernels.narrow(z(3), 5, z(3), 1)
+        kernels.narrow(z(3), 5, z(2), z(3), 1)
     with pytest.raises(ValueError, match=r"'packed' parameter of widen must be an array of shape \(2,\)"):
         kernels.widen(z(1), 5, z(3), 1)
     with pytest.raises(ValueError, match=r"'out_top' parameter of mask_parts must be an array of shape \(1,\)"):

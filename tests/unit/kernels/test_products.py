@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from cofit import kernels
 
-from .reference import Words, decode, encode, integers, product, random_words, reduce
-
-pytestmark = pytest.mark.usefixtures("isa")
+from .reference import Words, decode, encode, every_isa, integers, product, random_words, reduce
 
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (1, 2), (2, 1), (3, 4), (4, 3), (5, 7), (7, 8), (8, 9), (9, 16), (17, 13),
@@ -30,34 +28,39 @@ def filled(size: int) -> Words:
 
 def check_matvec(mats: list[Words], vecs: list[Words], words: int, threads: int) -> None:
     rows, cols = mats[0].shape[0], mats[0].shape[1] // words
-    out = filled(rows * words)
-    kernels.matvec(mats, vecs, out, words, threads)
+    assert cols * words == mats[0].shape[1]
     expected = integers((rows,), [0] * rows)
     for mat, vec in zip(mats, vecs, strict=True):
         expected = expected + product(decode(mat, words), decode(vec, words))
-    assert out.shape == (rows * words,)
-    assert cols * words == mats[0].shape[1]
-    np.testing.assert_array_equal(out, encode(reduce(expected, words), words))
+    encoded = encode(reduce(expected, words), words)
+    for isa in every_isa():
+        out = filled(rows * words)
+        kernels.matvec(mats, vecs, out, words, threads)
+        np.testing.assert_array_equal(out, encoded, isa)
 
 
 def check_matvec_t(mats: list[Words], vecs: list[Words], words: int, threads: int) -> None:
     cols = mats[0].shape[1] // words
-    out = filled(cols * words)
-    kernels.matvec_t(mats, vecs, out, words, threads)
     expected = integers((cols,), [0] * cols)
     for mat, vec in zip(mats, vecs, strict=True):
         expected = expected + product(decode(mat, words).T, decode(vec, words))
-    np.testing.assert_array_equal(out, encode(reduce(expected, words), words))
+    encoded = encode(reduce(expected, words), words)
+    for isa in every_isa():
+        out = filled(cols * words)
+        kernels.matvec_t(mats, vecs, out, words, threads)
+        np.testing.assert_array_equal(out, encoded, isa)
 
 
 def check_matmul(lhs: list[Words], rhs: list[Words], words: int, threads: int) -> None:
     rows, cols = lhs[0].shape[0], rhs[0].shape[1] // words
-    out = filled(rows * cols * words).reshape(rows, cols * words)
-    kernels.matmul(lhs, rhs, out, words, threads)
     expected = integers((rows, cols), [0] * (rows * cols))
     for left, right in zip(lhs, rhs, strict=True):
         expected = expected + product(decode(left, words), decode(right, words))
-    np.testing.assert_array_equal(out, encode(reduce(expected, words), words))
+    encoded = encode(reduce(expected, words), words)
+    for isa in every_isa():
+        out = filled(rows * cols * words).reshape(rows, cols * words)
+        kernels.matmul(lhs, rhs, out, words, threads)
+        np.testing.assert_array_equal(out, encoded, isa)
 
 
 @pytest.mark.parametrize("terms", [1, 2, 3, 8])
@@ -75,12 +78,15 @@ def check_pairs(mats: list[Words], words: int, threads: int, rng: np.random.Gene
             (kernels.matvec_t_pairs, cols, rows) if transposed else (kernels.matvec_pairs, rows, cols)
         )
         vecs = random_words(rng, (2 * len(mats), length), words)
-        out = filled(2 * len(mats) * size * words).reshape(2 * len(mats), size * words)
-        kernel(mats, vecs, out, words, threads)
-        for n, vec in enumerate(vecs):
-            mat = decode(mats[n // 2], words)
-            expected = product(mat.T if transposed else mat, decode(vec, words))
-            np.testing.assert_array_equal(out[n], encode(reduce(expected, words), words))
+        whole = [decode(mat, words) for mat in mats]
+        products = (
+            product(whole[n // 2].T if transposed else whole[n // 2], decode(v, words)) for n, v in enumerate(vecs)
+        )
+        expected = np.array([encode(reduce(values, words), words) for values in products])
+        for isa in every_isa():
+            out = filled(2 * len(mats) * size * words).reshape(2 * len(mats), size * words)
+            kernel(mats, vecs, out, words, threads)
+            np.testing.assert_array_equal(out, expected, isa)
 
 
 @pytest.mark.parametrize("terms", [1, 3, 8])
@@ -114,10 +120,11 @@ def test_threads_do_not_change_matrix_vector_products(
     right = [random_words(rng, (cols,), words) for _ in range(3)]
     left = [random_words(rng, (rows,), words) for _ in range(3)]
     for kernel, vecs, size in ((kernels.matvec, right, rows), (kernels.matvec_t, left, cols)):
-        alone, together = filled(size * words), filled(size * words)
-        kernel(mats, vecs, alone, words, 1)
-        kernel(mats, vecs, together, words, threads)
-        np.testing.assert_array_equal(alone, together)
+        for isa in every_isa():
+            alone, together = filled(size * words), filled(size * words)
+            kernel(mats, vecs, alone, words, 1)
+            kernel(mats, vecs, together, words, threads)
+            np.testing.assert_array_equal(alone, together, isa)
 
 
 @pytest.mark.parametrize(("shape", "threads"), [((83, 79, 89), 2), ((301, 67, 31), 3), ((5, 300, 333), 3)])
@@ -161,6 +168,7 @@ def test_products_of_arbitrary_elements(words: int, data: st.DataObject) -> None
 
 def test_numpy_agrees_in_the_64_bit_ring(rng: np.random.Generator) -> None:
     mat, vec = random_words(rng, (113, 257), 1), random_words(rng, (257,), 1)
-    out = filled(113)
-    kernels.matvec([mat], [vec], out, 1)
-    np.testing.assert_array_equal(out, mat @ vec)
+    for isa in every_isa():
+        out = filled(113)
+        kernels.matvec([mat], [vec], out, 1)
+        np.testing.assert_array_equal(out, mat @ vec, isa)

@@ -73,7 +73,8 @@ using SignedByBitsFn = void (*)(const Word* bits, const Word* a, bool adds_bits,
 using UnmaskFn = void (*)(const Addends& opened, const Word* share, const Word* top, const Word* out_mask, unsigned shift,
                           bool adds_opened, size_t n, Word* out);
 // Numbers of the lowest bytes of every element, next to each other in words (narrow.inc), and back.
-using NarrowFn = void (*)(const Word* values, size_t bytes, size_t n, Word* out);
+using NarrowFn = void (*)(const Word* values, size_t bytes, const Word* fill, size_t n, Word* out);
+using WidenFn = void (*)(const Word* packed, size_t bytes, size_t n, Word* out);
 // With r = r_0 + r_1 of k bits: out_share = -(r >> shift) - share, out_top = (r >> (k - 1)) - top. top, out_top and all
 // that follows of high parts: narrow numbers, of as many bytes as shift has begun. 0 < shift < k.
 using MaskPartsFn = void (*)(const Word* r_0, const Word* r_1, const Word* share, const Word* top, unsigned shift,
@@ -136,7 +137,8 @@ struct Kernels {
   SquaredDistancesFn squared_distances[2];
   SignedByBitsFn signed_by_bits[2];
   UnmaskFn unmask[2];
-  NarrowFn narrow[2], widen[2];
+  NarrowFn narrow[2];
+  WidenFn widen[2];
   MaskPartsFn mask_parts[2];
   OpenMaskedFn open_masked[2];
   AddHighFn add_high[2];

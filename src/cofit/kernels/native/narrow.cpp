@@ -29,16 +29,16 @@ unsigned checked_shift(const char* function, long long shift, std::size_t words)
 std::size_t narrow_words(std::size_t n, std::size_t bytes) { return (n * bytes + 7) / 8; }
 std::size_t high_words(std::size_t n, unsigned shift) { return narrow_words(n, (shift + 7) / 8); }
 
-void py_narrow(nb::object values_arg, long long bytes_arg, nb::object out_arg, int words_arg) {
+void py_narrow(nb::object values_arg, long long bytes_arg, nb::object fill_arg, nb::object out_arg, int words_arg) {
   const char* const function = "narrow";
   const std::size_t words = checked_words(function, words_arg), bytes = checked_bytes(function, bytes_arg, words);
-  const WordArray values(function, "values", values_arg, kAnyShape);
+  const WordArray values(function, "values", values_arg, kAnyShape), fill(function, "fill", fill_arg, kAnyShape);
   const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
   const std::size_t n = values.elements(words);
-  out.require_size(narrow_words(n, bytes));
-  out.require_apart_from(values);
+  for (const WordArray* array : {&fill, &out}) array->require_size(narrow_words(n, bytes));
+  for (const WordArray* array : {&values, &fill}) out.require_apart_from(*array);
   nb::gil_scoped_release unlocked;
-  current_kernels().narrow[words - 1](values.data(), bytes, n, out.data());
+  current_kernels().narrow[words - 1](values.data(), bytes, fill.data(), n, out.data());
 }
 
 void py_widen(nb::object packed_arg, long long bytes_arg, nb::object out_arg, int words_arg) {
@@ -120,7 +120,8 @@ void py_add_high(nb::object values_arg, nb::object parts_arg, long long shift_ar
 }  // namespace
 
 void def_narrow(nb::module_& m) {
-  m.def("narrow", &py_narrow, "values"_a.none(), "bytes"_a.noconvert(), "out"_a.none(), "words"_a.noconvert());
+  m.def("narrow", &py_narrow, "values"_a.none(), "bytes"_a.noconvert(), "fill"_a.none(), "out"_a.none(),
+        "words"_a.noconvert());
   m.def("widen", &py_widen, "packed"_a.none(), "bytes"_a.noconvert(), "out"_a.none(), "words"_a.noconvert());
   m.def("mask_parts", &py_mask_parts, "r_0"_a.none(), "r_1"_a.none(), "share"_a.none(), "top"_a.none(),
         "shift"_a.noconvert(), "out_share"_a.none(), "out_top"_a.none(), "words"_a.noconvert());

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from cofit.errors import InvalidInputError, PartyFailedError
+from cofit.errors import InvalidInputError, PartyFailedError, parameter_error
 from cofit.roles.analyst.fetch import fetch_release, statuses
 from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.signatures import SignedRelease
@@ -42,7 +42,8 @@ class Staged(Generic[S]):
 
     out: gets ``state`` (of every participant) and ``logs``, both for this user alone: what an owner is told of its
     table tells something about the data. secret: the owners' secret, for a vertical study. layout: what was said of all
-    tables. memory: the bytes that each party may use; None: what the study says.
+    tables. memory: the bytes that each party may use; None: what the study says. workers: processes of each party for
+    its shards, in a study that has some; None: as many as ``cofit party`` starts by itself.
     """
 
     path: Path
@@ -53,6 +54,7 @@ class Staged(Generic[S]):
     secret: Path | None = None
     layout: TextLayout = ANY_LAYOUT
     memory: int | None = None
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         owners = {owner.name for owner in self.study.owners}
@@ -69,6 +71,9 @@ class Staged(Generic[S]):
                 "In a vertical study the owners share a secret: make one (`cofit align "
                 "--new-secret FILE`), and give its file with --secret."
             )
+        if self.workers is not None and self.study.compute.shards is None:
+            wanted = "left out: the study has no compute.shards, so that a party is one process"
+            raise parameter_error("--workers", "a rehearsal", wanted, self.workers)
         for name in (*self.parties, *self.dealers, *owners, self.analyst):
             load_identity_for(self.study, self.key(name), name)
 
@@ -95,8 +100,9 @@ class Staged(Generic[S]):
     def party_command(self, name: str) -> list[str]:
         """The command of a computing party."""
         memory = () if self.memory is None else ("--memory", f"{self.memory} B")
+        workers = () if self.workers is None else ("--workers", str(self.workers))
         state = self._state(name, "party")
-        return self._command("party", "--name", name, "--key", self.key(name), "--state", state, *memory)
+        return self._command("party", "--name", name, "--key", self.key(name), "--state", state, *memory, *workers)
 
     def dealer_command(self, name: str) -> list[str]:
         """The command of the dealer."""
@@ -149,9 +155,10 @@ class Rehearsal(Staged[Study]):
         secret: Path | None,
         layout: TextLayout = ANY_LAYOUT,
         memory: int | None = None,
+        workers: int | None = None,
     ) -> Rehearsal:
         """Read the study, and check that everything is there before anything is started."""
-        return cls(path, load_study(path), keys, data, out, secret, layout, memory)
+        return cls(path, load_study(path), keys, data, out, secret, layout, memory, workers)
 
     def check_tables(self) -> None:
         """Raise InvalidInputError, which names the owner or the file, unless every table is as the study says."""

@@ -19,6 +19,7 @@ from cofit.roles.jobs.job import Job
 from cofit.roles.party.desk import PartyDesk
 from cofit.roles.party.queries import Queries
 from cofit.roles.party.sealing import Sealing
+from cofit.roles.party.session import MOST_SESSIONS
 from cofit.roles.party.sessions import PartySessions
 from cofit.roles.party.state import WORKERS, PartyState
 from cofit.roles.service.service import Service, check_certificate
@@ -27,6 +28,8 @@ from cofit.transport import Identity
 from cofit.units import size
 
 _log = logging.getLogger(__name__)
+LEAST_ATTEMPTS = 8
+"""So many sessions with all its shards a study must be able to begin, where a scheme counts them."""
 
 
 class PartyService(Service):
@@ -60,7 +63,7 @@ class PartyService(Service):
         self._state = PartyState(state, study.hash, identity.name)
         callers = [*names, *([] if study.dealer is None else [study.dealer.name])]
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
-        self._cluster = _cluster(job, self._state, cluster, workers)
+        self._cluster = _cluster(job, identity.name, self._state, cluster, workers)
         if limit is not None and job.memory is not None and job.memory.exceeds(limit) and cluster is None:
             check_space(self._state.directory, job.memory.matrix * (job.shards or 1))
         active = study.spec.active
@@ -120,7 +123,7 @@ class PartyService(Service):
             _log.info("the contribution of '%s' is complete (%d of %d)", peer, complete, len(uploads))
 
 
-def _cluster(job: Job, state: PartyState, address: str | None, workers: int | None) -> Cluster | None:
+def _cluster(job: Job, name: str, state: PartyState, address: str | None, workers: int | None) -> Cluster | None:
     """Return where the shards of a party are; None where the study has none. InvalidInputError for wrong options."""
     given = "--cluster" if address is not None else "--workers"
     if job.shards is None:
@@ -132,7 +135,12 @@ def _cluster(job: Job, state: PartyState, address: str | None, workers: int | No
         raise parameter_error("--workers", "a party", "left out where --cluster is given", workers)
     if address is None and workers is None:
         workers = min(job.shards, os.cpu_count() or 1)
-    return Cluster(address, workers, state.directory / WORKERS)
+    if job.spec.soundness_bits is not None and (job.shards + 1) * LEAST_ATTEMPTS > MOST_SESSIONS:
+        most = MOST_SESSIONS // LEAST_ATTEMPTS - 1
+        reason = f"at most {most} with scheme '{job.spec.name}', which counts the sessions of all shards"
+        raise parameter_error("compute.shards", "a study", reason, job.shards)
+    host = next(party.host for party in job.study.parties if party.name == name)
+    return Cluster(address, workers, state.directory / WORKERS, host)
 
 
 def check_limit(job: Job, memory: int | None) -> None:

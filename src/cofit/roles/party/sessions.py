@@ -325,7 +325,7 @@ class PartySessions(Sessions[Begin]):
             self._check_running()
 
         most = None if job.spec.soundness_bits is None else MOST_SESSIONS
-        self._cluster.on_failure = end
+        self._cluster.on_failure = partial(self._noted_failure, end)
         spread = Spread(self._cluster, job, self._identity, job.shards, on_disk, state.component, check)
         if most is not None:
             spread.begun = partial(begin_once, state, most=most)
@@ -342,6 +342,12 @@ class PartySessions(Sessions[Begin]):
         finally:
             spread.end(well=well)
 
+    def _noted_failure(self, end: Callable[[], None]) -> None:
+        """Note durably that a check failed at a worker, or raise StateError: it is tried again, and nobody is told."""
+        end()
+        if self._state.phase not in ("released", "failed"):
+            raise StateError("The state directory cannot be written.")
+
     def _end_query(self, query: Query) -> None:
         """End a query in which a check failed, for good, and take part in no further session of this process."""
         self._end()
@@ -355,6 +361,8 @@ class PartySessions(Sessions[Begin]):
         if isinstance(error, ProtocolError):
             self._end()
             self._fail("check failed", error)
+            if self._cluster is not None:
+                self._cluster.close()  # and with it the rows at the workers
         elif not self._stopping.is_set():
             self._fail("session failed", error)
 

@@ -21,9 +21,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofit import __version__
+from cofit import kernels
 from cofit.errors import InvalidInputError, StateError, TransportError, parameter_error
-from cofit.roles.shards.worker import LEASE_SECONDS, ShardWorker, host_of
+from cofit.learn.division import MOST_SHARDS
+from cofit.roles.shards.worker import HOST, LEASE_SECONDS, OF_SESSION, VERSION, ShardWorker, host_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -36,11 +37,16 @@ _CLOSE_SECONDS = 10.0
 _LOCAL: dict[str, Any] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
+    "distributed.worker.profile.enabled": False,
     "distributed.deploy.lost-worker-timeout": "10m",
 }
-"""Dask's pages about a cluster are for everybody on the machine: there are none. And a killed worker has this time to
-come back on a busy machine, before Dask gives its place up for good."""
+"""Dask's pages about a cluster are for everybody on the machine: there are none. Its profiler, which looks at every
+thread a hundred times a second, costs more than a small step of training: not here. And a killed worker has this time
+to come back on a busy machine, before Dask gives its place up for good."""
 MOST_WORKERS = 1024
+_THIS_MACHINE = "127.0.0.1"
+_CONNECTIONS = 4  # to each shard: one that is watched, one that computes, and some to come
+THREADS = "COFIT_THREADS"
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s/:\[\]]+):[1-9][0-9]{0,4}")
 
 
@@ -54,9 +60,13 @@ class Shard:
         self._watch: ActorFuture[bool] | None = None
         self._answered_at = time.monotonic()
         self._left = False
+        self.session = b""
+        """The session that calls are for: one that comes late, in another session, is refused there."""
 
     def ask(self, method: str, *arguments: Any) -> ActorFuture[Any]:
         """Call a method of ``ShardWorker``."""
+        if method in OF_SESSION:
+            arguments = (self.session, *arguments)
         with self._client.as_current():  # an actor finds its client there
             try:
                 call: Callable[..., ActorFuture[Any]] = getattr(self._actor, method)
@@ -100,9 +110,11 @@ class Cluster:
     """The workers of one party: those of a scheduler at ``address``, or ``workers`` processes on this machine.
 
     Connected when shards are asked for, and again after a failure. ``directory``: for the files of local workers.
+    ``host``: where workers of other parties reach local ones.
     """
 
-    def __init__(self, address: str | None, workers: int | None, directory: Path) -> None:
+    def __init__(self, address: str | None, workers: int | None, directory: Path, host: str = _THIS_MACHINE) -> None:
+        self._host = host
         self._address = None if address is None else check_address(address)
         self._workers = None if workers is None else check_workers(workers)
         self._directory = directory
@@ -125,6 +137,9 @@ class Cluster:
             if shard.lost or number >= count:
                 del self._shards[number]
         addresses = self._addresses(client, seconds)
+        if self._watching is None:
+            self._watching = threading.Thread(target=self._watch, name="watch over shards", daemon=True)
+            self._watching.start()
         made = {}
         for number in range(count):
             if number not in self._shards:
@@ -133,7 +148,7 @@ class Cluster:
                     study,
                     party,
                     number,
-                    __version__,
+                    VERSION,
                     actor=True,
                     pure=False,
                     workers=[addresses[number % len(addresses)]],
@@ -144,9 +159,6 @@ class Cluster:
                 self._shards[number] = Shard(number, client, future, future.result(timeout=seconds))
             except Exception as error:
                 raise TransportError("worker", f"A worker cannot take a shard: {_text(error)}") from None
-        if self._watching is None:
-            self._watching = threading.Thread(target=self._watch, name="watch over shards", daemon=True)
-            self._watching.start()
         return [self._shards[number] for number in range(count)]
 
     def look(self, seconds: float) -> None:
@@ -173,6 +185,8 @@ class Cluster:
     def _connected(self, seconds: float) -> Client:
         if self._client is not None and self._client.status == "running":
             return self._client
+        if self._closed.is_set():
+            raise StateError("The cluster of this party was closed: the party stops, or has its release.")
         self._disconnect()
         distributed = _distributed()
         logging.getLogger("distributed").setLevel(logging.ERROR)
@@ -181,7 +195,12 @@ class Cluster:
                 self._local = self._started(distributed)
             where = self._address if self._local is None else self._local
             self._client = distributed.Client(
-                where, timeout=seconds, direct_to_workers=True, set_as_default=False, name="cofit"
+                where,
+                timeout=seconds,
+                direct_to_workers=True,
+                set_as_default=False,
+                name="cofit",
+                connection_limit=_CONNECTIONS * MOST_SHARDS,
             )
         except (OSError, TimeoutError, ValueError, RuntimeError) as error:
             self._disconnect()
@@ -196,15 +215,17 @@ class Cluster:
         importlib.import_module("dask").config.set(_LOCAL)
         return distributed.LocalCluster(
             n_workers=workers,
-            threads_per_worker=max(1, (os.cpu_count() or 1) // workers),
+            threads_per_worker=_threads(workers),
             processes=True,
-            host="127.0.0.1",
+            host=_THIS_MACHINE,
             protocol="tls",
             security=distributed.Security.temporary(),
-            dashboard_address="127.0.0.1:0",
+            dashboard_address=f"{_THIS_MACHINE}:0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.ERROR,
             local_directory=str(self._directory),
             memory_limit=0,
+            env={} if _is_loopback(self._host) else {HOST: os.environ.get(HOST, self._host)},
         )
 
     def _disconnect(self) -> None:
@@ -225,7 +246,7 @@ class Cluster:
                 self._disconnect()  # its workers are started anew next time
             raise TransportError("scheduler", f"The cluster has no workers: {_text(error)}") from None
         for address in found:
-            check_address(address, "a worker's address")
+            check_address(address, "a worker's address", tls=(self._address or "tls").startswith("tls"))
         if not found:
             raise TransportError("scheduler", "The cluster has no workers.")
         return found
@@ -248,11 +269,14 @@ class Cluster:
         return True
 
 
-def check_address(address: str, name: str = "--cluster") -> str:
-    """Return the address of a scheduler or a worker, or raise InvalidInputError where it is not safe to connect to."""
+def check_address(address: str, name: str = "--cluster", *, tls: bool = False) -> str:
+    """Return the address of a scheduler or a worker, or raise InvalidInputError where it is not safe to connect to.
+
+    tls: whether it must be used on this machine too, as by the workers of a scheduler that uses it.
+    """
     if not _ADDRESS.fullmatch(address) or int(address.rpartition(":")[2]) >= 1 << 16:
         raise parameter_error(name, "a party", "an address such as tls://scheduler:8786", address)
-    if address.startswith("tcp") and not _is_loopback(host_of(address)):
+    if address.startswith("tcp") and (tls or not _is_loopback(host_of(address))):
         raise parameter_error(
             name,
             "a party",
@@ -288,6 +312,11 @@ def _distributed() -> Any:
         ) from None
 
 
+def _threads(workers: int) -> int:
+    """Return how many threads a worker on this machine has: what COFIT_THREADS says, or its part of the processors."""
+    return kernels.threads() if THREADS in os.environ else max(1, (os.cpu_count() or 1) // workers)
+
+
 def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
@@ -315,7 +344,8 @@ def results(futures: Sequence[ActorFuture[Any]], shards: Sequence[Shard], check:
         for future, shard in waiting.values():
             if shard.lost and not future.done():
                 raise shard.lost_error()
-        check()
+        if waiting:
+            check()
     return [found[k] for k in range(len(futures))]
 
 

@@ -7,7 +7,7 @@ because their heads run the same program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cofit.roles.shards.arrived import arrived
@@ -15,6 +15,7 @@ from cofit.roles.shards.cluster import Shard, results
 from cofit.roles.shards.session import HERE, Drop, Ref, Step
 from cofit.secret import Party, SecretArray
 from cofit.secret.shards import Shards, Split, shared
+from cofit.transport import Counts
 
 
 class _Kept(Split):
@@ -65,8 +66,13 @@ class ClusterShards(Shards):
         for steps in self._steps:
             steps.append(Drop(number))
 
-    def counts(self) -> list[Mapping[str, Any]]:
-        """Return the traffic of every shard's session so far, and the processor seconds of its process."""
+    def counts(self) -> list[tuple[Counts, float]]:
+        """Return the traffic of every shard's session so far, and the processor seconds of its process: after all steps
+        that it was to take until now.
+        """
+        taken, self._steps = self._steps, [[] for _ in self._shards]
+        asked = [shard.ask("run", steps, None) for shard, steps in zip(self._shards, taken, strict=True)]
+        results(asked, self._shards, self._check)
         return results([shard.ask("counts") for shard in self._shards], self._shards, self._check)
 
     def _next(self) -> int:

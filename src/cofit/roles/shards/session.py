@@ -113,6 +113,11 @@ class ShardSession:
         self._kept: dict[int, Any] = {}
         self._interrupted = False
 
+    @property
+    def session(self) -> bytes:
+        """Its id."""
+        return self._setting.place.own_session
+
     def offer(self, bind: str, host: str, port: int = 0) -> Offer:
         """Listen at an address of this machine, which the workers of the other parties reach as ``host``."""
         try:

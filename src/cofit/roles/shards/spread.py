@@ -74,8 +74,9 @@ class Spread:
         rows = divided_rows(self.job.inputs, self.shards)
         settings = [self._setting(party, k, rows[k]) for k in range(self.shards)]
         self._send(party, settings)
-        for setting in settings:
-            self.begun(setting.place.own_session)
+        for shard, setting in zip(self._used, settings, strict=True):
+            shard.session = setting.place.own_session
+            self.begun(shard.session)
         asked = [shard.ask("offer", setting) for shard, setting in zip(self._used, settings, strict=True)]
         records = [
             delegation(self.identity, setting.place, *offer)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import importlib.metadata
 import os
 import re
 import threading
@@ -26,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cofit import __version__, kernels
+from cofit import kernels
 from cofit.errors import InvalidInputError, StateError, parameter_error
 from cofit.roles.shards.session import Drop, Offer, Setting, ShardSession, Step
 from cofit.roles.shards.stored_rows import StoredRows, Wanted
@@ -37,6 +38,9 @@ _NOTED_SECONDS = 60.0
 _WATCH_SECONDS, _LOOK_SECONDS = 0.1, 1.0
 _NUMBER = re.compile(r"[0-9]{1,5}")
 HOST, PORTS = "COFIT_SHARD_HOST", "COFIT_SHARD_PORTS"
+OF_SESSION = frozenset({"join", "run", "leave", "counts"})
+"""What is asked of a session, which a call names first."""
+VERSION = importlib.metadata.version("cofit")
 
 
 class ShardWorker:
@@ -44,10 +48,8 @@ class ShardWorker:
 
     def __init__(self, study: str, party: str, shard: int, version: str) -> None:
         """version: of the head's software, which must be this worker's."""
-        if version != __version__:
-            raise InvalidInputError(
-                f"The worker runs cofit {__version__}, and the party {version}. Install one release."
-            )
+        if version != VERSION:
+            raise InvalidInputError(f"The worker runs cofit {VERSION}, and the party {version}. Install one release.")
         worker = importlib.import_module("distributed").get_worker()
         self._directory = Path(worker.local_directory) / "cofit"
         self._address = str(worker.contact_address or worker.address)
@@ -74,13 +76,13 @@ class ShardWorker:
         """Begin a session; return where the shards of other parties find this one."""
         return await self._done(self._offer, setting)
 
-    async def join(self, records: Sequence[bytes]) -> None:
+    async def join(self, session: bytes, records: Sequence[bytes]) -> None:
         """Meet the same shard of all other parties."""
-        await self._done(self._current().join, records)
+        await self._done(lambda: self._current(session).join(records))
 
-    async def run(self, steps: Sequence[Step | Drop], wanted: int | None) -> Any:
+    async def run(self, session: bytes, steps: Sequence[Step | Drop], wanted: int | None) -> Any:
         """Compute."""
-        return await self._done(self._current().run, steps, wanted)
+        return await self._done(lambda: self._current(session).run(steps, wanted))
 
     async def watch(self, seconds: float) -> bool:
         """Return whether a check has failed, at once if so, else after so many seconds.
@@ -100,15 +102,19 @@ class ShardWorker:
         self._noted.set()
         self._failed.clear()
 
-    async def leave(self, well: bool, forget: bool) -> None:
-        """End the session, and drop the rows if they are not needed any more."""
-        if not well and self._session is not None:
-            self._session.interrupt()
+    async def leave(self, session: bytes, well: bool, forget: bool) -> None:
+        """End the session, if it still is this one, and drop the rows if they are not needed any more."""
+        current = self._session
+        if current is None or current.session != session:
+            self._check_lease()
+            return
+        if not well:
+            current.interrupt()
         await self._done(self._leave, well, forget)
 
-    async def counts(self) -> Any:
+    async def counts(self, session: bytes) -> Any:
         """Return the traffic of the session, per label, and the processor seconds of this process."""
-        return await self._done(self._current().counts), time.process_time()
+        return await self._done(lambda: self._current(session).counts()), time.process_time()
 
     # --- in the shard's own thread ---------------------------------------------------------------------------
 
@@ -120,9 +126,10 @@ class ShardWorker:
         if self._expired:
             raise StateError("This shard was not asked for long: it has left the session, and dropped its rows.")
 
-    def _current(self) -> ShardSession:
-        if self._session is None:
-            raise StateError("This worker is in no session: it is a new one. The session is repeated.")
+    def _current(self, session: bytes) -> ShardSession:
+        """Return the session; StateError where it is another: a call may come late, or to a worker that is new."""
+        if self._session is None or self._session.session != session:
+            raise StateError("This worker is not in this session: it is a new one. The session is repeated.")
         return self._session
 
     def _offer(self, setting: Setting) -> Offer:

@@ -117,7 +117,7 @@ class Rep3Clips(Rep3Conversion):
         below, inside = _indicators(BITS.add(last, first))
         hidden, packed = self._hidden_rows(self._next, ring, count, shift)
         rows = ring.clip_deal(mask, inside, below, [*hidden, *self._widened(ring, packed, count, shift)], shift)
-        tops = [ring.to_narrow(row, shift) for row in rows[_ELEMENTS:]]
+        tops = [ring.to_narrow(row, shift, mask) for row, mask in zip(rows[_ELEMENTS:], packed, strict=True)]
         self._exchange("deal", {1: [rows[:_ELEMENTS], *tops]})
         return Share(ring, (self._own.ring(ring, (count,)), self._next.ring(ring, (count,))))
 

@@ -19,6 +19,8 @@ from cofit.roles.shards import worker as worker_module
 from cofit.roles.shards.stored_rows import Wanted, digest_of
 from cofit.roles.shards.worker import ShardWorker, host_of, ports
 
+OWN, LATE = b"own" * 5, b"late" * 4
+
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., ShardWorker]:
@@ -43,6 +45,8 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Shard
 
 class Session:
     """A session that notes how it ends."""
+
+    session = OWN
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -72,10 +76,21 @@ def until(condition: Callable[[], object]) -> None:
 def test_a_new_one_refuses_to_compute(make: Callable[..., ShardWorker]) -> None:
     """Dask makes an object anew where its worker was lost, and repeats the call that failed."""
     shard = make()
-    for call in (shard.run([], None), shard.run([], 7), shard.join([]), shard.counts()):
-        with pytest.raises(StateError, match="in no session: it is a new one"):
+    for call in (shard.run(OWN, [], None), shard.run(OWN, [], 7), shard.join(OWN, []), shard.counts(OWN)):
+        with pytest.raises(StateError, match="not in this session: it is a new one"):
             asyncio.run(call)
     assert asyncio.run(shard.missing({})) == []
+
+
+def test_a_call_that_comes_late_is_refused_in_the_next_session(make: Callable[..., ShardWorker]) -> None:
+    """Calls take connections of their own: one that was held up may arrive when another session has begun."""
+    shard = make()
+    session = in_session(shard)
+    for call in (shard.run(LATE, [], None), shard.join(LATE, []), shard.counts(LATE)):
+        with pytest.raises(StateError, match="not in this session"):
+            asyncio.run(call)
+    asyncio.run(shard.leave(LATE, False, True))
+    assert session.said == []
 
 
 def test_a_worker_with_another_release_of_cofit_takes_no_shard(make: Callable[..., ShardWorker]) -> None:
@@ -95,7 +110,8 @@ def test_one_that_is_not_asked_for_long_leaves_and_drops_the_rows(make: Callable
     assert session.said == ["interrupt", "close False"], "first whatever waits is ended, then its thread leaves"
     with pytest.raises(StateError, match="lacks a part"):
         shard._stored.content("x")
-    for call in (shard.watch(0.0), shard.missing({}), shard.write("x", told, 0, content), shard.leave(False, False)):
+    late = shard.leave(OWN, False, False)
+    for call in (shard.watch(0.0), shard.missing({}), shard.write("x", told, 0, content), late):
         with pytest.raises(StateError, match="was not asked for long"):
             asyncio.run(call)
 

@@ -16,6 +16,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from cofit.errors import InvalidInputError
 from cofit.learn.checked_rows import checked
 from cofit.learn.inputs import Holders, gathered, gathered_weights
 from cofit.learn.recipes.descent import noisy
@@ -295,6 +296,8 @@ def _sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
 
 def _sum_of_rows(rows: Rows, passed: SecretArray, plan: DescentPlan) -> list[Sum]:
     formats = plan.formats
+    if rows.scale is not None and rows.offset is None:
+        raise InvalidInputError("Rows that are scaled and not shifted have no noisy centre: their sum is not bounded.")
     if rows.scale is None or rows.offset is None:
         kept = min(formats.grid, formats.data)
         return [Sum([matrix(rows.x.T, passed)], kept, proven_bound=len(rows.x))]

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from cofit.arithmetic.narrow import narrow_bytes
 from cofit.errors import InvalidInputError
 from cofit.learn.certify import certify
 from cofit.learn.forecast import forecast
@@ -15,7 +16,7 @@ from cofit.learn.rebuild import rebuilt_plan
 from cofit.learn.recipes.descent import mapped_rows as module
 from cofit.learn.recipes.descent.many_scores import scores_of_releases
 from cofit.learn.recipes.descent.plan import DescentPlan
-from cofit.learn.recipes.descent.public_map import LARGEST_MATRIX, LARGEST_SHIFT, MAP_FLOOR, PublicMap
+from cofit.learn.recipes.descent.public_map import LARGEST_MATRIX, LARGEST_SHIFT, MAP_FLOOR, MATRIX_BITS, PublicMap
 from cofit.learn.recipes.descent.reference import ReferenceMap, reference_map
 from cofit.learn.recipes.descent.rows import Rows
 from cofit.learn.recipes.descent.twin import descended
@@ -183,7 +184,8 @@ def test_what_a_map_costs_is_the_truncation_of_mapped_values() -> None:
     assert costs.epoch.rounds == fewer.epoch.rounds == 12
     assert costs.train.rounds == fewer.train.rounds
     epochs = 20 * (costs.epoch.bytes - fewer.epoch.bytes)
-    assert costs.train.bytes - fewer.train.bytes - epochs == 640 * 6 * 8, "six elements a value, among three parties"
+    of_values = 640 * 3 * 8 + 3 * narrow_bytes(640, MATRIX_BITS)
+    assert costs.train.bytes - fewer.train.bytes - epochs == of_values, "elements and narrow numbers, three a value"
 
 
 def test_memory_counts_rows_before_and_after_the_map() -> None:
