@@ -39,9 +39,9 @@ _LOCAL: dict[str, Any] = {
     "distributed.worker.profile.enabled": False,
     "distributed.deploy.lost-worker-timeout": "10m",
 }
-"""Dask's pages about a cluster are for everybody on the machine: there are none. Its profiler, which looks at every thread
-a hundred times a second, costs more than a small step of training: not here. And a killed worker has this time to come
-back on a busy machine, before Dask gives its place up for good."""
+"""Pages of Dask about a cluster are for everybody on the machine: there are none. Its profiler looks at every thread a
+hundred times a second, which costs more than a small step of training: not here. And a killed worker has this time to
+come back on a busy machine, before Dask gives its place up for good."""
 MOST_WORKERS = 1024
 THREADS = "COFIT_THREADS"
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s/:\[\]]+):[1-9][0-9]{0,4}")
