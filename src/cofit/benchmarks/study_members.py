@@ -76,7 +76,7 @@ class Watch:
 class _Watched(Training):
     """The training of a study, which notes what it cost. It keeps no checkpoints: steps are then alike."""
 
-    state = None  # type: ignore[assignment]
+    state = None
 
     def __init__(self, study: Study, tell: Callable[[Progress | CofitError], None]) -> None:
         super().__init__(study)
@@ -163,7 +163,9 @@ def _started(study: MadeUpStudy, workers: int | None, threads: int) -> Iterator[
     try:
         for name in (*study.dealers, *study.parties):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_member, args=(theirs, study, name, workers, threads), name=name)
+            process: BaseProcess = context.Process(
+                target=_member, args=(theirs, study, name, workers, threads), name=name
+            )
             process.start()  # not a daemon: those may have no processes of their own
             theirs.close()
             processes.append(process)

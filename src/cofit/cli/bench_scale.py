@@ -127,8 +127,8 @@ def scale(
     if plot is not None:
         plot_workers(scaling, plot)
     if as_json:
-        parts = {"measured": scaling, "constants": constants, "modelled": wanted}
-        click.echo(json.dumps({name: asdict(part) for name, part in parts.items()}))
+        parts = {"measured": asdict(scaling), "constants": asdict(constants), "modelled": asdict(wanted)}
+        click.echo(json.dumps(parts))
         return
     _show(scaling, constants, wanted)
 
