@@ -163,7 +163,9 @@ def _started(study: MadeUpStudy, workers: int | None, threads: int) -> Iterator[
     try:
         for name in (*study.dealers, *study.parties):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_member, args=(theirs, study, name, workers, threads), name=name)
+            process: BaseProcess = context.Process(
+                target=_member, args=(theirs, study, name, workers, threads), name=name
+            )
             process.start()  # not a daemon: those may have no processes of their own
             theirs.close()
             processes.append(process)

@@ -193,7 +193,7 @@ def _compared(runs: tuple[WorkersRun, ...], fewer: WorkersRun, wider: WorkersRun
     like = next(run for run in several if run.workers == fewer.workers)
 
     def off(name: str) -> float:
-        return max(abs(float(run.workers * getattr(run, name) / getattr(one, name)) - 1) for run in several)
+        return float(max(abs(run.workers * getattr(run, name) / getattr(one, name) - 1) for run in several))
 
     return Scaling(
         runs=runs,

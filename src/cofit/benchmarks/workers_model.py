@@ -84,8 +84,10 @@ class Estimate:
 
 def counted(run: WorkersRun) -> Forecast:
     """Return the forecast of a run of the benchmark that had workers."""
-    measured: dict[str, Any] = {"feature_bound": 1.0, "feature_lower": 0.0}
-    return _forecast(training_facts(run.rows, run.cols, scheme=run.scheme, shards=run.workers, **measured), len(OWNERS))
+    facts = training_facts(
+        run.rows, run.cols, scheme=run.scheme, shards=run.workers, feature_bound=1.0, feature_lower=0.0
+    )
+    return _forecast(facts, len(OWNERS))
 
 
 def session(cost: Forecast) -> Tally:
@@ -101,9 +103,7 @@ def fitted(scaling: Scaling) -> Constants:
     worker, worker_off = _fit(parts, [run.mean_worker_processor for run in runs])
     heads = [(1.0, run.workers, run.workers * run.cols) for run in runs]
     head, head_off = _fit(heads, [run.head_processor for run in runs])
-    multiply_add, byte, of_round = worker
-    whole, each, each_column = head
-    return Constants(multiply_add, byte, of_round, whole, each, each_column, worker_off, head_off)
+    return Constants(*worker, *head, worker_off=worker_off, head_off=head_off)
 
 
 def estimate(

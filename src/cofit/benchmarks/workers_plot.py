@@ -20,7 +20,7 @@ def plot_workers(scaling: Scaling, path: str | Path) -> None:
     for axes, (what, unit, label) in zip(figure.subplots(1, 2), kinds, strict=True):
         worker, head = ([getattr(run, f"step_{who}_{what}") / unit for run in several] for who in ("worker", "head"))
         axes.loglog(workers, worker, "o", label="busiest worker")
-        axes.loglog(workers, worker[0] / workers, "-", color="grey", label="one worker's / workers")
+        axes.loglog(workers, worker[0] / workers, "-", color="grey", label="one worker's, divided")
         axes.loglog(workers, head, "s", label="busiest head")
         single = getattr(alone, f"step_worker_{what}") / unit
         axes.axhline(single, linestyle=":", color="black", label="one process")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -128,8 +127,8 @@ def scale(
     if plot is not None:
         plot_workers(scaling, plot)
     if as_json:
-        parts: dict[str, Any] = {"measured": scaling, "constants": constants, "modelled": wanted}
-        click.echo(json.dumps({name: asdict(part) for name, part in parts.items()}))
+        parts = {"measured": asdict(scaling), "constants": asdict(constants), "modelled": asdict(wanted)}
+        click.echo(json.dumps(parts))
         return
     _show(scaling, constants, wanted)
 
