@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from support.chance import pytest_pyfunc_call, pytest_terminal_summary
-from support.put_off import PUT_OFF
+from support.put_off import put_off
 
 __all__ = ["pytest_pyfunc_call", "pytest_terminal_summary"]
 
@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what only repeats something as slow, before slow tests are left out."""
     for item in items:
-        if PUT_OFF.search(item.nodeid):
+        if put_off(item):
             item.add_marker(pytest.mark.slow)
 
 

@@ -6,14 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
+from cofit.arithmetic import PowerOfTwoRing
 from cofit.errors import InvalidInputError, ShapeError
 from cofit.sharing import Scheme
 from cofit.sharing.bit_forms import BitForm, Dot, Each, Lookup, Outer, SideBySide, Spread
 from cofit.sharing.shares import BitShare, PlacedBits
-from support.pairwise import in_turn
 from support.runs import run_scheme
-from support.schemes import EVERY, SECRET
+from support.schemes import SECRET
 
 RNG = np.random.default_rng(77)
 COUNT = 200
@@ -99,7 +98,8 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize(("scheme", "ring", "name"), in_turn(EVERY, (Z64, Z128), list(NUMBERS)), ids=str)
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_from_their_digits(scheme: str, ring: PowerOfTwoRing, name: str) -> None:
     digits = [(place, bits(rows)) for place, rows in NUMBERS[name]]
     for _, one in digits:

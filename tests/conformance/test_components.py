@@ -11,14 +11,14 @@ from cofit.arithmetic import F61, Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.arithmetic.prg import fresh_seed
 from cofit.errors import ProtocolError
 from cofit.sharing import Scheme, Share
-from support.pairwise import in_turn
 from support.runs import reconstruct, run_scheme
 from support.schemes import EVERY, SECRET, form
 
 VALUES = np.arange(-3, 140_000).reshape(1, -1)
 
 
-@pytest.mark.parametrize(("scheme", "ring"), in_turn(EVERY, (Z64, Z128)), ids=str)
+@pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
+@pytest.mark.parametrize("scheme", EVERY)
 def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring: PowerOfTwoRing) -> None:
     kind, spec = form(scheme)
     values = ring.from_int(VALUES)

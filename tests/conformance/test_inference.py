@@ -11,7 +11,6 @@ import pytest
 from cofit.learn.inference.cost import query_cost
 from cofit.roles.local.run import run_local
 from support.asking import FIVE, NUMBER, PAPER, TWO, asked, inference, run_query, unmasked, worst
-from support.pairwise import in_turn
 from support.schemes import EVERY, SECRET, form, local
 
 ROWS = 70
@@ -26,11 +25,9 @@ CASES: list[tuple[dict[str, Any], str, bool]] = [
 ]
 
 
-def of_case(one: Any) -> str:
-    return one if isinstance(one, str) else f"{one[0].get('classes', 2)}-{one[1]}-{one[2]}"
-
-
-@pytest.mark.parametrize(("case", "name"), in_turn(CASES, EVERY), ids=of_case)
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].get('classes', 2)}-{case[1]}-{case[2]}")
 def test_answers_are_within_the_proven_error(name: str, case: tuple[dict[str, Any], str, bool]) -> None:
     facts, kind, public = case
     plan = inference(facts, public=public)

@@ -24,7 +24,6 @@ from cofit.sharing.shares import PlacedBits
 from cofit.sharing.spec import KING
 from cofit.sharing.sums import Clip, Kind, Product, ProductSum
 from cofit.sharing.tally import Tally
-from support.pairwise import in_turn
 from support.runs import run_scheme
 from support.schemes import EVERY, MORE, REST, also_slow, form, with_rings
 from support.views import watched
@@ -170,11 +169,8 @@ PROGRAMS: dict[str, Callable[[Party, PowerOfTwoRing], SecretArray]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("program", "scheme", "ring"),
-    in_turn(list(PROGRAMS), EVERY, (Z64, Z128), every=4, always=lambda _, s, r: (s, r) == ("rep3", Z64)),
-    ids=str,
-)
+@pytest.mark.in_turn(4)
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_cost_what_the_meter_says(program: str, scheme: str, ring: PowerOfTwoRing) -> None:
     def work(s: Scheme) -> tuple[int, ...]:
         party = Party(s, {})

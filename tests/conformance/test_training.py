@@ -24,7 +24,6 @@ from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.sharing import Share
 from cofit.sharing.clear.party import Clear
 from support.facts import paper_facts
-from support.pairwise import in_turn
 from support.schemes import form
 from support.training import LABELLINGS, TABLES, checked_ranges, labels, minimiser, planned, table, trained
 
@@ -196,12 +195,11 @@ def _ceiling(ring: Ring, product: RingArray, shift: int) -> Share:
     return Share(ring, (product,))
 
 
-@pytest.mark.parametrize(
-    ("loss", "partition", "solver", "rounding"),
-    in_turn(
-        ("logistic", "huber_hinge"), ("horizontal", "vertical"), ("gradient_descent", "accelerated"), ("down", "up")
-    ),
-)
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("loss", ["logistic", "huber_hinge"])
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+@pytest.mark.parametrize("solver", ["gradient_descent", "accelerated"])
+@pytest.mark.parametrize("rounding", ["down", "up"])
 def test_tau_holds_when_every_truncation_errs_in_the_same_direction(
     loss: str, partition: str, solver: str, rounding: str
 ) -> None:

@@ -3,11 +3,18 @@
 The fast suite has every operation with every scheme in Z_2^64, and in Z_2^128 with ``clear`` and ``rep3``; every kind
 of lie and kill at least once; and the statistics that a release rests on. A case that is put off here must have such a
 companion. What is long by nature is marked as slow where it stands.
+
+Of the combinations of a test that is marked ``in_turn(k)`` the fast suite has every k-th: those in which the places of
+all parameters, in the lists where they stand, add up to a multiple of k. So every parameter has all its values; and
+where there are three of them, of two values or more, ``in_turn(2)`` still has any two values of any two parameters.
 """
 
 from __future__ import annotations
 
 import re
+
+import pytest
+from _pytest.mark import ParameterSet
 
 _PATTERNS = (
     # the larger ring with the other schemes
@@ -56,4 +63,24 @@ _PATTERNS = (
     r"statistical/baselines/",
     r"statistical/sampling/.*\[30",
 )
-PUT_OFF = re.compile("|".join(_PATTERNS))
+_PUT_OFF = re.compile("|".join(_PATTERNS))
+
+
+def put_off(item: pytest.Item) -> bool:
+    """Return whether a case of a test is for ``make test-all`` alone."""
+    mark = item.get_closest_marker("in_turn")
+    return bool(_PUT_OFF.search(item.nodeid)) or (mark is not None and sum(_places(item)) % mark.args[0] != 0)
+
+
+def _places(item: pytest.Item) -> list[int]:
+    """Return where each parameter of a case stands in its list; those that are given together are one."""
+    given, places = item.callspec, []  # type: ignore[attr-defined]
+    of_fixtures = dict(given.indices)
+    for mark in item.iter_markers("parametrize"):
+        names, values = mark.args[0], list(mark.args[1])
+        names = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+        sets = [ParameterSet.extract_from(value, force_tuple=len(names) == 1).values for value in values]
+        own = [given.params[name] for name in names]
+        places.append(next(i for i, one in enumerate(sets) if all(a is b for a, b in zip(one, own, strict=True))))
+        of_fixtures = {name: place for name, place in of_fixtures.items() if name not in names}
+    return [*places, *of_fixtures.values()]

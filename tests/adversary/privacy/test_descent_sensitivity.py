@@ -138,19 +138,28 @@ def test_no_record_moves_a_release_beyond_its_sensitivity_long(kind: str, facts:
         assert max(largest_shares(plan, all_cases()[start::5], noise, 32).values()) <= 1
 
 
+def attained(plan: DescentPlan, cases: list[tuple[str, str, str]], enough: float) -> float:
+    """How far the first step moved at most, in units of its sensitivity, in the first cases that are enough."""
+    most = 0.0
+    for case in cases:
+        most = max(most, largest_shares(plan, [case], "usual", 33)["step 1"])
+        if most > enough:
+            break
+    return most
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_sensitivity_of_a_step_is_nearly_attained(kind: str) -> None:
     """A label against the other, far from the margin (the first step): both contributions in full. Where classes have
     weights, a row against its opposite, both of the class that counts more."""
     plan = plan_of(kind)
-    cases = [(("signs", "one-hot")[list(KINDS).index(kind) % 2], "all 1", "flipped label")]
+    cases = [(table, "all 1", "flipped label") for table in ("signs", "one-hot")]
     if plan.facts.class_weights:
         cases = [("signs", "all 0", "opposite")]
     reach = 1.0
     if largest := plan.facts.largest_count:  # 0 is not so far below the rate of a score of 0 that it is clipped
         reach = (1 + (largest / 20) ** 0.5 / {40: 4, 6: 1}[largest]) / 2
-    shares = largest_shares(plan, cases, "usual", 33)
-    assert 0.97 * reach < shares["step 1"] <= 1
+    assert 0.97 * reach < attained(plan, cases, 0.97 * reach) <= 1
 
 
 @pytest.mark.parametrize("kind", SEVERAL)
@@ -159,9 +168,9 @@ def test_the_sensitivity_of_a_step_of_several_classes_is_nearly_attained(kind: s
     class that counts most, or with the largest weight."""
     plan = plan_of(kind)
     labels = "all 0" if plan.facts.class_weights else "all 1"
-    cases = [(("signs", "extremes")[list(SEVERAL).index(kind) % 2], labels, "opposite")]
+    cases = [(table, labels, "opposite") for table in ("signs", "extremes")]
     least = 0.93 if plan.facts.reference is None else 0.7  # opposite rows are not, around the mean of a reference
-    assert least < largest_shares(plan, cases, "usual", 33)["step 1"] <= 1
+    assert least < attained(plan, cases, least) <= 1
     assert largest_shares(plan, [("signs", labels, "flipped label")], "usual", 33)["step 1"] < 0.9
 
 

@@ -16,7 +16,6 @@ import pytest
 
 from cofit.learn.losses import Loss, loss_named
 from cofit.privacy.objective import Objective, gradient_bound
-from support.pairwise import in_turn
 from support.training import minimise, planned, trained
 
 Reals = npt.NDArray[np.float64]
@@ -98,7 +97,9 @@ def largest_share(name: str, l2: float, cases: int, seed: int) -> float:
     return max(shares)
 
 
-@pytest.mark.parametrize(("name", "l2"), in_turn(LOSSES, (0.01, 0.1, 1.0, 10.0)))
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("l2", [0.01, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("name", LOSSES)
 def test_no_record_moves_the_minimiser_further_than_the_sensitivity(name: str, l2: float) -> None:
     """The minimisers are known to 1e-12 / l2 each."""
     share = largest_share(name, l2, 70, seed=13)
@@ -122,7 +123,10 @@ def test_the_sensitivity_is_nearly_attained(name: str, l2: float, share: float) 
     assert share <= attained <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(("name", "partition", "rows"), in_turn(LOSSES, ("horizontal", "vertical"), (2, 12), every=4))
+@pytest.mark.in_turn(3)
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+@pytest.mark.parametrize("rows", [2, 12])
 def test_computed_weights_move_no_further_than_the_noise_covers(name: str, partition: str, rows: int) -> None:
     """With the whole secure computation in between: encoding, rounding, epochs left out."""
     plan = planned(rows, 2, loss=name, partition=partition, l2=0.4, tolerance=0.05, fit_intercept=False, scheme="clear")

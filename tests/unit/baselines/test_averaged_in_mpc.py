@@ -41,6 +41,7 @@ def test_without_noise_it_is_the_average_of_the_models(scheme: str) -> None:
     assert np.abs(found.weights - exact).max() <= 2.0 ** -(FORMAT.fraction_bits + 1)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_one_opening_of_noisy_weights(scheme: str, method: Averaged) -> None:

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.plots import plots_are_drawn_once
+
+__all__ = ["plots_are_drawn_once"]
+
 
 @pytest.fixture(autouse=True)
 def same_log() -> Iterator[None]:

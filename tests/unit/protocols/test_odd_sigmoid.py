@@ -40,6 +40,7 @@ def program(
     return party.open(p, reason="test")
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("scheme", OF_SCHEMES)
 @pytest.mark.parametrize("radius", [Fraction(1, 20), Fraction(1, 3), Fraction(662, 1000), Fraction(1)])
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)

@@ -103,6 +103,7 @@ def wrap_of(first: Fraction, second: Fraction, place: int) -> mpmath.mpf:
         return e / (1 - e)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("sigma", [*SMALL, *LARGE], ids=str)
 @pytest.mark.parametrize("precision", [1, 16, 64, 256])
 def test_variances_add_up_exactly_and_every_step_meets_the_condition(sigma: Fraction, precision: int) -> None:
@@ -152,6 +153,7 @@ def test_the_constant_of_the_condition_is_an_upper_bound() -> None:
     )
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("scheme", [*SCHEMES, "rep4", "repn", "semi2k", "shamir"])
 @pytest.mark.parametrize(
     ("sigma", "ring"),

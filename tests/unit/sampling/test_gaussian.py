@@ -28,6 +28,7 @@ def integers(party: Party, x: SecretArray) -> list[int]:
     return [int(v) for v in np.asarray(party.open(x.ldexp(x.format.fraction_bits), reason="test")).flat]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("format", FORMATS, ids=str)
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 2, 4)], ids=str)

@@ -22,6 +22,7 @@ from unit.sampling.test_sphere import first_ample
 FORMATS = [FixedPoint(24, Z64), FixedPoint(52, Z128), FixedPoint(56, Z128)]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("format", FORMATS, ids=str)
 @pytest.mark.parametrize("d", [1, 2, 3, 25, 301])

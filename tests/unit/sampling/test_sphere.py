@@ -23,6 +23,7 @@ FORMATS = [FixedPoint(24, Z64), FixedPoint(52, Z128), FixedPoint(56, Z128)]
 DIMENSIONS = [1, 2, 3, 4, 5, 10, 24, 25, 27, 30, 60, 100, 101, 1874, 100_000]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("format", FORMATS, ids=str)
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 25, 301])

@@ -49,6 +49,7 @@ def padded(numbers: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return np.pad(numbers, (0, -len(numbers) % 64), mode="edge")
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.usefixtures("conversion")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
@@ -85,6 +86,7 @@ def test_all_pairs_of_draws_of_two_tables_give_exactly_the_law_of_their_sum(
     assert Counter(values.tolist()) == {x: w for x, w in zip(exact.points, exact.weights, strict=True) if w}
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.usefixtures("conversion")
 @pytest.mark.parametrize("scheme", [*SCHEMES, "rep4", "repn", "semi2k", "shamir"])
 @pytest.mark.parametrize("precision", [1, 3, 20, 63, 100])

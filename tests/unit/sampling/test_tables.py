@@ -84,6 +84,7 @@ def test_a_gaussian_table_is_within_its_rounding_of_the_cut_off_law(sigma: Fract
     assert distance(law, whole) <= Fraction(3, 4 << precision) + Fraction(1, 1 << (precision + 30))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("inverted", [False, True])
 @pytest.mark.parametrize("t", SCALES, ids=str)
 @pytest.mark.parametrize("precision", [16, 64, 128])
@@ -151,6 +152,7 @@ def test_a_table_knows_its_size() -> None:
 # --- what the tables of Gaussians rest on -----------------------------------------------------------------
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("precision", [1, 16, 64, 128, 256])
 @pytest.mark.parametrize("sigma", [*SIGMAS, Fraction(1, 3), Fraction(100)], ids=str)
 def test_the_reach_bounds_the_tail_and_wastes_little(sigma: Fraction, precision: int) -> None:

@@ -166,6 +166,7 @@ def work(operation: str, ring: PowerOfTwoRing = Z64) -> Callable[[Pair], object]
     return lambda s: OPERATIONS[operation](s, ring)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("operation", "ring"), CASES, ids=str)
 @pytest.mark.parametrize("honest", [0, 1])
 def test_every_message_is_masked_by_a_draw_that_the_receiver_lacks(

@@ -178,6 +178,7 @@ METERED: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("parties", [2, 3, 4])
 @pytest.mark.parametrize("name", METERED)
 def test_the_meter_agrees_with_the_run(name: str, parties: int, ring: PowerOfTwoRing) -> None:

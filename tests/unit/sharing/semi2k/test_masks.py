@@ -287,6 +287,7 @@ BREAKABLE = (
 )
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("operation", BREAKABLE)
 @pytest.mark.parametrize("honest", [0, 1])
 def test_every_draw_that_is_left_out_is_noticed(operation: str, honest: int) -> None:
@@ -295,6 +296,7 @@ def test_every_draw_that_is_left_out_is_noticed(operation: str, honest: int) -> 
         assert unmasked(operation, Z64, 2, honest, zero=place), f"draw {place} is not needed"
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("operation", BREAKABLE)
 @pytest.mark.parametrize("honest", [0, 1])
 def test_every_draw_that_is_used_twice_is_noticed(operation: str, honest: int) -> None:
