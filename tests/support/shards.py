@@ -75,18 +75,20 @@ def run_sharded(
         return party
 
     def member(name: str) -> Any:
-        own = [one[name] for one in meshes]
+        own, closing = [one[name] for one in meshes], contextlib.ExitStack()
         try:
             with ThreadPoolExecutor(count) as pool:
                 shards = list(pool.map(party_of, own[1:], divided))
             head = party_of(own[0], {})
-            with contextlib.closing(ThreadShards(head, shards)):
-                result = program(head)
-                head.verify()
+            closing.callback(ThreadShards(head, shards).close)
+            result = program(head)
+            head.verify()
         except BaseException:
             for mesh in own:
                 mesh.abort("The program failed.")
             raise
+        finally:
+            closing.close()
         if name == dealer:
             for mesh in own:
                 mesh.close()

@@ -79,7 +79,7 @@ def test_nothing_is_opened_after_a_check_of_a_shard_has_failed() -> None:
     def program(party: Party) -> Any:
         x, _ = inputs(party)
         value = total(each(SecretArray.sum, x, 0))
-        party._shards.parties.pieces[1]._scheme.verification.fail("Somebody lied to shard 1.")  # type: ignore[union-attr]
+        party._shards.parties.pieces[1].result()._scheme.verification.fail("Somebody lied to shard 1.")  # type: ignore[union-attr]
         return party.open(value, reason="a test")
 
     with pytest.raises(ProtocolError, match="lied to shard 1"):
@@ -90,7 +90,7 @@ def test_inputs_are_forgotten_in_all_shards() -> None:
     def program(party: Party) -> Any:
         party.forget_inputs()
         with pytest.raises(InvalidInputError, match="forget_inputs"):
-            inputs(party)
+            total(each(SecretArray.sum, inputs(party)[0], 0))
 
     run_sharded(program, "rep3", OWNERS, 2)
 
