@@ -100,10 +100,10 @@ def fitted(scaling: Scaling) -> Constants:
     runs = [*(run for run in scaling.runs if run.workers), scaling.fewer_rows, scaling.wider]
     sessions = [session(counted(run)) for run in runs]
     parts = [_parts(one, run.parties) for one, run in zip(sessions, runs, strict=True)]
-    worker, worker_off = _fit(parts, [run.mean_worker_processor for run in runs])
+    (add, byte, each_round), worker_off = _fit(parts, [run.mean_worker_processor for run in runs])
     heads = [(1.0, run.workers, run.workers * run.cols) for run in runs]
-    head, head_off = _fit(heads, [run.head_processor for run in runs])
-    return Constants(*worker, *head, worker_off=worker_off, head_off=head_off)
+    (head, each, column), head_off = _fit(heads, [run.head_processor for run in runs])
+    return Constants(add, byte, each_round, head, each, column, worker_off, head_off)
 
 
 def estimate(
