@@ -27,7 +27,7 @@ $(RUNTIME): pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) and compiling the kernels: a few minutes, the first time."
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[cluster]'
+	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 $(STAMP): $(RUNTIME)
