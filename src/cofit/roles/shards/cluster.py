@@ -308,7 +308,8 @@ def _distributed() -> Any:
         return importlib.import_module("distributed")
     except ImportError:
         raise InvalidInputError(
-            "Shards on workers need Dask, which is not installed. Install it: pip install 'cofit[cluster]', or, in a checkout, make setup."
+            "Shards on workers need Dask, which is not installed. Install it: pip install 'cofit[cluster]', or, in a "
+            "checkout, make setup."
         ) from None
 
 
