@@ -335,14 +335,14 @@ def test_the_sigmoid_polynomial_follows_range_and_tolerance() -> None:
 COSTS: dict[str, tuple[Callable[[SecretArray], SecretArray], tuple[int, int], tuple[int, int]]] = {
     "is_negative": (is_negative, (9, 49), (10, 105)),
     "equal": (lambda x: equal(x, 0.5), (14, 72), (16, 173)),
-    "logarithm": (logarithm, (26, 772), (30, 2799)),
-    "square_root": (square_root, (28, 1060), (32, 2895)),
-    "inverse_square_root": (inverse_square_root, (28, 820), (32, 2895)),
-    "sine": (sine, (29, 853), (32, 2401)),
-    "exponential": (exponential, (28, 1050), (31, 2214)),
-    "sigmoid_polynomial": (sigmoid_polynomial, (12, 576), (14, 2208)),
-    "sigmoid": (sigmoid, (49, 1580), (55, 4047)),
-    "divide": (lambda x: divide(x, x, quotient_bound=2), (31, 1244), (35, 3071)),
+    "logarithm": (logarithm, (26, 664), (30, 2388)),
+    "square_root": (square_root, (28, 871), (32, 2460)),
+    "inverse_square_root": (inverse_square_root, (28, 697), (32, 2457)),
+    "sine": (sine, (29, 712), (32, 1954)),
+    "exponential": (exponential, (28, 855), (31, 1815)),
+    "sigmoid_polynomial": (sigmoid_polynomial, (12, 435), (14, 1662)),
+    "sigmoid": (sigmoid, (49, 1286), (55, 3261)),
+    "divide": (lambda x: divide(x, x, quotient_bound=2), (31, 1016), (35, 2606)),
 }
 
 

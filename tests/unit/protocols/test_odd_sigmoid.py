@@ -12,6 +12,7 @@ import pytest
 
 from cofit import FixedPoint, Party, run_local
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
+from cofit.arithmetic.narrow import narrow_bytes
 from cofit.errors import InvalidInputError
 from cofit.protocols import odd_sigmoid as odd_sigmoid_module
 from cofit.protocols.odd_sigmoid import (
@@ -132,11 +133,21 @@ def test_the_stated_distance_holds_between_the_grid_points(radius: Fraction) -> 
     assert np.abs(value).max() <= polynomial.largest
 
 
+def half() -> odd_sigmoid_module._Bits:
+    return odd_sigmoid_module._bits(Z64, odd_sigmoid_polynomial(Fraction(1, 2), Fraction(1)))
+
+
+def sent(*truncations: tuple[int, int]) -> int:
+    """The bytes of truncated products: how many at once of every element, and by how many bits."""
+    return sum(3 * (times * COUNT * 8 + narrow_bytes(times * COUNT, shift)) for times, shift in truncations)
+
+
 def test_it_takes_six_rounds_and_four_products() -> None:
     run = run_local(partial(program, radius=Fraction(1, 2), scale=Fraction(1), bits=24, ring=Z64), scheme="rep3")
     counts = [counts["odd/mul"] for counts in run.traffic.values()]
     assert max(c.rounds for c in counts) == 6
-    assert sum(c.bytes_sent for c in counts) == 6 * 4 * COUNT * 8
+    bits = half()
+    assert sum(c.bytes_sent for c in counts) == sent((1, 56 - bits.powers), (2, 28), (1, bits.total - 24))
 
 
 def test_with_verdicts_it_takes_as_many_rounds_and_one_product_more() -> None:
@@ -146,7 +157,10 @@ def test_with_verdicts_it_takes_as_many_rounds_and_one_product_more() -> None:
     traffic = run_local(called, scheme="rep3").traffic.values()
     labels = ("odd/mul", "odd/inner")
     assert max(sum(counts[label].rounds for label in labels) for counts in traffic) == 6
-    assert sum(counts[label].bytes_sent for counts in traffic for label in labels) == 6 * 5 * COUNT * 8
+    bits = half()
+    finer = bits.powers + odd_sigmoid_module._FINER
+    expected = sent((2, 56 - bits.powers), (2, finer), (1, bits.total - 24))
+    assert sum(counts[label].bytes_sent for counts in traffic for label in labels) == expected
 
 
 def test_other_formats_and_ranges_are_refused() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from cofit import Z64, Z128, FixedPoint, Party, SecretArray
 from cofit.arithmetic import Generator
+from cofit.arithmetic.narrow import narrow_bytes
 from cofit.errors import CofitError, FormatMismatchError, InvalidInputError, RangeError
 from cofit.secret.sums import Sum, by_element, by_pairs, by_rows, matrix, sums
 from cofit.sharing import Scheme, Share
@@ -54,7 +55,9 @@ def test_a_sum_costs_what_a_product_does_and_sums_travel_together() -> None:
 
     traffic = run(program, "rep3").traffic.values()
     assert max(counts.get_or_zero("a/sums").rounds for counts in traffic) == 2
-    assert sum(counts.get_or_zero("a/sums").bytes_sent for counts in traffic) == 8 * (3 * 4 + 6 * 4 + 6)
+    assert sum(counts.get_or_zero("a/sums").bytes_sent for counts in traffic) == (
+        3 * 8 * (4 + 4 + 1) + 3 * (narrow_bytes(4, FINE) + narrow_bytes(1, FINE))
+    )
 
 
 LOWER, UPPER = -700, 1300
