@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from cofit.benchmarks.workers import WorkersRun
 from cofit.benchmarks.workers_model import counted, session
 from cofit.cli.main import cli
-from support.schemes import also_slow
 
 pytest.importorskip("distributed")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("scheme", also_slow(["rep3"], ["rep4", "shamir", "semi2k"]))
+@pytest.mark.parametrize("scheme", ["rep3", "rep4", "shamir", "semi2k"])
 def test_workers_send_a_part_each_and_no_more_rounds(scheme: str) -> None:
     size = ["--rows", "4000", "--cols", "3", "--workers", "1,2", "--for", "100000", "10", "20"]
     done = CliRunner().invoke(cli, ["bench", "scale", *size, "--scheme", scheme, "--json"])

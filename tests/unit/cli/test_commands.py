@@ -16,6 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 import cofit
+from cofit.arithmetic.narrow import narrow_bytes
+from cofit.benchmarks.epoch import _FRACTION_BITS
 from cofit.cli import demo as demo_module
 from cofit.cli.main import _complain, cli, main
 from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError, VerificationError
@@ -301,7 +303,8 @@ def test_bench_epoch_as_json(ring: str, size: int) -> None:
     assert (report["scheme"], report["ring"]) == ("rep3", f"Z_2^{ring}")
     assert (report["rows"], report["cols"], report["epochs"]) == (rows, cols, epochs)
     assert report["rounds_per_epoch"] == 4
-    assert report["bytes_per_epoch"] == 6 * size * (rows + cols)
+    narrow = sum(narrow_bytes(count, _FRACTION_BITS[int(ring)]) for count in (rows, cols))
+    assert report["bytes_per_epoch"] == 3 * (size * (rows + cols) + narrow)
     for name in ("seconds", "seconds_per_epoch", "kernel_seconds_per_epoch", "ratio"):
         assert report[name] > 0
     assert report["seconds_per_epoch"] == pytest.approx(report["seconds"] / epochs)
