@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from support.chance import pytest_pyfunc_call, pytest_terminal_summary
+from support.one_processor import on_one_processor
 from support.put_off import put_off
 
 __all__ = ["pytest_pyfunc_call", "pytest_terminal_summary"]
@@ -33,6 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if put_off(item):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Threads that take turns do so on one processor."""
+    with on_one_processor(item.nodeid):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -23,11 +23,11 @@ from support.descent import FEW, Table, fixed_noise, plan_of, table_of
 from support.schemes import EVERY, also_slow, form
 
 SEED = 44
-STEPS = {"owners": 7, "parties, level, centred": 0, "calibrated": -2, "clipped": 3, "pure": -1}
+STEPS = {"owners": 7, "parties, level, centred": 0, "calibrated": -2, "clipped": 3, "pure": -1, "knorm": 1}
 """Where a session of each kind is interrupted: before the first step, in the middle, between the last iterates, and
 in the calibration."""
 SHORT = [("calibrated", "rep3"), ("clipped", "rep3"), ("pure", "semi2k"), ("pure", "repn"), ("owners", "rep4"),
-         ("parties, level, centred", "shamir"), ("pure", "pair"), ("clipped", "clear")]  # fmt: skip
+         ("parties, level, centred", "shamir"), ("pure", "pair"), ("clipped", "clear"), ("knorm", "rep3")]  # fmt: skip
 LONG = [(kind, scheme) for kind in FEW for scheme in EVERY if (kind, scheme) not in SHORT]
 
 
@@ -57,7 +57,8 @@ def test_two_sessions_release_what_one_does(kind: str, scheme: str, tmp_path: Pa
     table, step = data(plan), plan.state.steps[STEPS[kind]]
     sessions = Sessions(tmp_path, plan, table, scheme, [step])
     interrupted(sessions, step)
-    assert disagreement(sessions, table) < (0.05 if plan.clipped else 0.002)
+    cells = 0.01  # what a step releases is rounded to 2^-8 to 2^-7 of its noise
+    assert disagreement(sessions, table) < (0.05 if plan.clipped else cells if plan.formats.cells else 0.002)
 
 
 def test_a_run_may_be_interrupted_again_and_go_back(tmp_path: Path) -> None:

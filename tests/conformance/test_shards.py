@@ -76,7 +76,8 @@ def test_every_scheme_releases_what_the_recipe_says(kind: str, scheme: str, coun
     table = random_table(plan)
     with fixed_noise(SEED):
         found = released(sharded(plan, table, scheme, count))
-    assert disagreement(plan, table, found) < (0.05 if plan.clipped else 0.002)
+    cells = 0.01  # what a step releases is rounded to 2^-8 to 2^-7 of its noise
+    assert disagreement(plan, table, found) < (0.05 if plan.clipped else cells if plan.formats.cells else 0.002)
 
 
 def test_a_shard_that_is_left_out_or_counts_twice_is_noticed() -> None:

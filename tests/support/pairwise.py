@@ -13,17 +13,17 @@ def pairwise(*facts: Sequence[Any]) -> list[tuple[Any, ...]]:
     Greedy: the next combination is the one with the most pairs that are not there yet, the first of them if there are
     several. The same arguments give the same list.
     """
-    places = [range(len(values)) for values in facts]
-    missing = {
-        ((i, a), (j, b)) for i, j in itertools.combinations(range(len(facts)), 2) for a in places[i] for b in places[j]
-    }
+    bits: dict[Any, int] = {}
+    combinations = {one: _pairs(one, bits) for one in itertools.product(*(range(len(values)) for values in facts))}
     chosen: list[tuple[int, ...]] = []
+    missing = (1 << len(bits)) - 1
     while missing:
-        best = max(itertools.product(*places), key=lambda one: len(missing & _pairs(one)))
-        missing -= _pairs(best)
+        best = max(combinations, key=lambda one: (combinations[one] & missing).bit_count())
+        missing &= ~combinations[best]
         chosen.append(best)
     return [tuple(values[k] for values, k in zip(facts, one, strict=True)) for one in chosen]
 
 
-def _pairs(one: tuple[int, ...]) -> set[tuple[tuple[int, int], tuple[int, int]]]:
-    return set(itertools.combinations(enumerate(one), 2))
+def _pairs(one: tuple[int, ...], bits: dict[Any, int]) -> int:
+    """Return the pairs of a combination as a number: a bit for each, which it has in ``bits`` once it was seen."""
+    return sum(1 << bits.setdefault(pair, len(bits)) for pair in itertools.combinations(enumerate(one), 2))

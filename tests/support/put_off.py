@@ -39,7 +39,7 @@ _PATTERNS = (
     r"unit/sharing/shamir/test_masks\.py.*shamir/5/king-(top|signs|form)",
     r"unit/sharing/shamir/test_tables.*(GF|Z_2\^128).*\(7, 3\)",
     # pages and commands whose parts others have
-    r"test_pages.*(consortium|choose-settings|run-experiments|verify-a-model)",
+    r"test_pages.*(consortium|choose-settings|run-experiments|verify-a-model|run-on-a-cluster)",
     r"test_pages.*(contribute-data|five-parties|train-a-model|first-model|run-as-processes)",
     r"test_report_in_browser.*(1200-dark|390|320)",
     r"test_bench_train.*late_checks_are_counted",

@@ -67,6 +67,7 @@ def run_sharded(
     def party_of(mesh: Mesh, inputs: Mapping[str, Mapping[str, Any]]) -> Party:
         side = dealer_of(kind.info.name) if mesh.name == dealer else kind
         instance = side(mesh, names, dealer, spec)
+        instance.sessions = count + 1
         instance.setup()
         facts = {owner: {name: value.facts() for name, value in named.items()} for owner, named in inputs.items()}
         party = Party(instance, facts)

@@ -40,6 +40,7 @@ import cofit.roles.service.sessions as sessions_module
 from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError
 from cofit.learn.forecast import forecast
+from cofit.learn.releases import accounted_releases
 from cofit.roles.client.ask import ask_privately
 from cofit.roles.client.journal import Journal
 from cofit.roles.dealer.desk import DealerDesk
@@ -261,11 +262,12 @@ _warm: set[str] = set()
 
 
 def _warm_up(path: Path) -> None:
-    """Make the study's plan and count its messages, once for all who are forked: they find the constants made."""
+    """Plan the study, account for it and count its messages, once for all who are forked: they find all that made."""
     with contextlib.suppress(CofitError, OSError):  # whoever needs the study says what is wrong with it
         plan = study_plan(load_study(path))
         if plan.hash not in _warm:
             _warm.add(plan.hash)
+            accounted_releases(plan)
             forecast(plan)
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from cofit.benchmarks.apart import PREPARE
 from cofit.benchmarks.made_up_study import made_up_tables
+from cofit.benchmarks.this_machine import pace_of_this_machine, processors_here
 from cofit.benchmarks.train import sent_under
 from cofit.learn.contribution import prepared_blocks
 from cofit.learn.facts import training_facts
@@ -42,11 +43,14 @@ class ScaleResult:
     """What ``cofit bench scale`` prints.
 
     ``seconds``: from connected processes to the released weights, at the party of rank 0; ``forecast_seconds``: of the
-    plan, for a machine with two cores that are free; ``forecast_ratio``: measured over forecast.
-    ``processor_seconds``: of all members together; half of it is what two cores need at least, whoever else uses them,
-    and ``forecast_processor_ratio`` is that over the forecast. ``bytes_total``: sent by
-    parties and owners; ``bytes_without_check``: less the check of rows. ``memory_bytes``: the limit, 0 for none;
-    ``peak_bytes``: resident at the largest party, everything included; ``forecast_peak_bytes``: what the plan says.
+    plan, for this machine with its cores free: constants of the reference machine times ``pace_kernels``,
+    ``pace_bytes`` and ``pace_steps``, which are measured before the run (``this_machine``); ``reference_seconds``: for
+    the reference machine, as ``cofit plan`` says; ``forecast_ratio``: measured over forecast.
+    ``processor_seconds``: of all members together; over ``processors``, the cores that they can use, it is what they
+    need at least, whoever else is there, and ``forecast_processor_ratio`` is that over the forecast. ``bytes_total``:
+    sent by parties and owners; ``bytes_without_check``: less the check of rows. ``memory_bytes``: the limit, 0 for
+    none; ``peak_bytes``: resident at the largest party, everything included; ``forecast_peak_bytes``: what the plan
+    says.
     ``on_disk``: whether the shares of the data, ``matrix_bytes`` at each party, were in files.
     """
 
@@ -60,6 +64,11 @@ class ScaleResult:
     seconds: float
     forecast_seconds: float
     forecast_ratio: float
+    reference_seconds: float
+    pace_kernels: float
+    pace_bytes: float
+    pace_steps: float
+    processors: int
     processor_seconds: float
     forecast_processor_ratio: float
     seconds_share: float
@@ -92,7 +101,7 @@ def measure_scale(
     """
     facts = training_facts(rows, cols, scheme=scheme, feature_bound=1.0, feature_lower=0.0, memory=memory)
     plan, spec = plan_training(facts), facts.spec()
-    cost = forecast(plan, owners=_OWNERS)
+    cost = forecast(plan, owners=_OWNERS, processors=processors_here(spec.parties), pace=pace_of_this_machine())
     with disk_of(plan, spec.parties, _OWNERS, directory) as disk:
         before = _processor_seconds()
         run = _train(plan, spec, threads, disk, progress)
@@ -160,6 +169,11 @@ def _result(
         seconds=total,
         forecast_seconds=cost.total.seconds,
         forecast_ratio=total / cost.total.seconds,
+        reference_seconds=forecast(plan, owners=_OWNERS).total.seconds,
+        pace_kernels=cost.pace.kernels,
+        pace_bytes=cost.pace.bytes,
+        pace_steps=cost.pace.steps,
+        processors=cost.processors,
         processor_seconds=spent,
         forecast_processor_ratio=spent / cost.processors / cost.total.seconds,
         seconds_share=seconds[SHARE],

@@ -8,7 +8,6 @@ where the study has shards. Only the job is watched (``_Watched``), between its 
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import threading
 import time
@@ -26,6 +25,7 @@ from cofit.roles.dealer.service import DealerService
 from cofit.roles.files.studies import load_study
 from cofit.roles.jobs.job import Work
 from cofit.roles.jobs.training import Training
+from cofit.roles.local.forked import forked_context
 from cofit.roles.local.progress import SHARE, START, Listener, Progress
 from cofit.roles.party.service import PartyService
 from cofit.roles.shards.head import ClusterShards
@@ -157,7 +157,7 @@ def _answering(study: MadeUpStudy, connections: dict[str, Connection]) -> None:
 @contextlib.contextmanager
 def _started(study: MadeUpStudy, workers: int | None, threads: int) -> Iterator[dict[str, Connection]]:
     """Run all parties, and the dealer, for as long as the block takes. A process ends when its connection does."""
-    context = multiprocessing.get_context("spawn")
+    context = forked_context()
     processes: list[BaseProcess] = []
     connections: dict[str, Connection] = {}
     try:

@@ -24,7 +24,7 @@ from rich.progress import (
 from cofit.cli.charge import Account, check_person, confirm_charge, show_charge, show_if_again
 from cofit.cli.program_contribution import check_accepted, confirm_exposure, prepared_inputs, show_exact, show_exposure
 from cofit.cli.table_options import table_options
-from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError, parameter_error
+from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError
 from cofit.roles.analyst.fetch import statuses
 from cofit.roles.files.directory_kinds import check_owner_directory
 from cofit.roles.files.keys import load_identity_for
@@ -54,7 +54,12 @@ from cofit.study.statement import expected_certificate, learned
 from cofit.transport import Identity, RequestRefusedError
 from cofit.units import size
 
-_AGAIN = "Repeat the command: it resumes, and the ledger is not charged again for the same parties."
+_AGAIN = (
+    "Repeat the command: it resumes, what was acknowledged is not lost, and the ledger is not charged again for the "
+    "same parties."
+)
+_NOTHING = "This time nothing was charged or sent."
+_NOT_YET = f"{_NOTHING} Repeat the command when all parties answer."
 
 
 @click.command()
@@ -130,7 +135,10 @@ def contribute(
     loaded = load_agreement(study)
     identity = load_identity_for(loaded, key, owner)
     if identity.name not in [one.name for one in loaded.owners]:
-        raise parameter_error("owner", "a study", f"one of {[one.name for one in loaded.owners]}", identity.name)
+        raise InvalidInputError(
+            f"'{identity.name}' is no data owner of this study; those are {[one.name for one in loaded.owners]}. "
+            "Give the key of one of them."
+        )
     folder = owner_directory(identity.name, key, Path(), study.parent) if state is None else state
     check_owner_directory(folder)
     known_as = identity.name if dataset is None else dataset
@@ -167,15 +175,17 @@ def contribute(
         check_accepted(loaded, accept_not_private)
     if not yes:
         check_person()
+    remedy = _NOT_YET
     try:
         parties = ask_parties(loaded, identity)
         confirm(parties.values())
+        remedy = _AGAIN
         with _display() as progress:
             upload = send(contribution, identity, folder, known_as, progress, parties)
     except KeyboardInterrupt as interrupt:
-        raise KeyboardInterrupt(f"{interrupt}" or _AGAIN) from None
+        raise KeyboardInterrupt(f"{interrupt}" or remedy) from None
     except TransportError as error:
-        raise _explained(error) from None
+        raise _explained(error, remedy) from None
     click.echo(f"\nAll {len(loaded.parties)} parties have acknowledged: upload {upload} is on their disks.")
     click.echo(f"{_what_comes_next(loaded, identity)} `cofit status` tells how far the study has got.")
 
@@ -307,12 +317,12 @@ def _display() -> Iterator[Callable[[UploadProgress], None] | None]:
         yield tell
 
 
-def _explained(error: TransportError) -> CofitError:
-    """The error with what to do now."""
+def _explained(error: TransportError, remedy: str) -> CofitError:
+    """The error with what to do now, which is ``remedy`` where a party does not answer."""
     if isinstance(error, HandshakeError):
-        return error
+        return StateError(f"{error} {_NOTHING}") if remedy == _NOT_YET else error
     if not isinstance(error, RequestRefusedError):
-        return StateError(f"{error} {_AGAIN}")
+        return StateError(f"{error} {remedy}")
     if "sealed" in error.text:
         return StateError(
             f"'{error.peer}' has sealed the contributions: every owner has contributed, and nothing can be replaced "

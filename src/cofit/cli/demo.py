@@ -21,6 +21,7 @@ from cofit.cli.demo_report import (
     print_traffic,
 )
 from cofit.cli.demo_summary import print_places, print_summary
+from cofit.cli.numbers import REAL
 from cofit.cli.report import write_report
 from cofit.cli.scheme_options import check_form, parties_option, scheme_option, threshold_option
 from cofit.errors import InvalidInputError
@@ -54,7 +55,7 @@ REHEARSAL = (
     help="The hospitals hold different patients (horizontal), or different columns of all patients (vertical).",
 )
 @click.option(
-    "--epsilon", default=1.0, show_default=True, type=float, help="Privacy parameter: smaller is more private."
+    "--epsilon", default=1.0, show_default=True, type=REAL, help="Privacy parameter: smaller is more private."
 )
 @click.option(
     "--recipe",

@@ -12,6 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from cofit.cli.model import about_shrinkage
+from cofit.cli.numbers import REAL
 from cofit.cli.predict import SMOOTH_HELP, THRESHOLD_HELP, about_smoothing
 from cofit.cli.table_options import table_options
 from cofit.learn.losses import loss_named
@@ -39,7 +40,7 @@ _NEARLY_ALL = 0.9
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 @table_options
 @click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
-@click.option("--threshold", type=float, help=THRESHOLD_HELP)
+@click.option("--threshold", type=REAL, help=THRESHOLD_HELP)
 @click.option("--smooth", is_flag=True, help=SMOOTH_HELP)
 def evaluate_model(
     model: Path, table: Path, as_json: bool, raw: bool, threshold: float | None, smooth: bool, layout: TextLayout

@@ -92,7 +92,7 @@ def tell_of_shrinkage(model: StudyModel) -> None:
 def about_shrinkage(model: LinearModel) -> str:
     """Return which weights predictions were made with."""
     if not model.shrinkage:
-        return "Predicted with the weights as released (shrinkage 0)."
+        return "Predicted with the weights as released."
     return f"Predicted with shrinkage {model.shrinkage:.3g}; --raw predicts with the weights as released."
 
 

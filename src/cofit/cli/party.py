@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cofit.cli.numbers import WHOLE
 from cofit.cli.serving import listen_option, log_to_stderr, program_option, run_until_signalled
 from cofit.cli.setting_options import size_of
 from cofit.errors import StateError
@@ -45,7 +46,7 @@ from cofit.roles.party.service import PartyService
 )
 @click.option(
     "--workers",
-    type=int,
+    type=WHOLE,
     metavar="N",
     help="Or so many worker processes on this machine.  [default: one for each shard, at most one for each processor]",
 )

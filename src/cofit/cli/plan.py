@@ -9,6 +9,8 @@ from typing import Any
 import click
 from rich.console import Console
 
+from cofit.benchmarks.this_machine import pace_of_this_machine
+from cofit.cli.numbers import REAL, WHOLE
 from cofit.cli.plan_table import print_plan
 from cofit.cli.scheme_options import check_form, dealer_option, parties_option, without_dealer
 from cofit.cli.setting_options import setting_options
@@ -18,13 +20,14 @@ from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.learn.forecast import DEFAULT_CORES, LOCAL_LATENCY, forecast
 from cofit.learn.losses import LOSSES
 from cofit.learn.memory_check import check_plan_memory
+from cofit.learn.reference_machine import REFERENCE
 from cofit.learn.route import routed_plan
 from cofit.units import MEGABIT_BYTES
 
 
 @click.command()
-@click.option("--rows", required=True, type=int, help="Records of all owners together.")
-@click.option("--cols", required=True, type=int, help="Features, without the intercept.")
+@click.option("--rows", required=True, type=WHOLE, help="Records of all owners together.")
+@click.option("--cols", required=True, type=WHOLE, help="Features, without the intercept.")
 @click.option(
     "--partition",
     default="horizontal",
@@ -39,23 +42,23 @@ from cofit.units import MEGABIT_BYTES
     "--classes",
     default=2,
     show_default=True,
-    type=int,
+    type=WHOLE,
     help="Classes of the label, agreed on and not counted in the data; more than two with recipe best.",
 )
-@click.option("--largest-count", type=int, help="With the loss poisson: what no count exceeds, agreed on beforehand.")
+@click.option("--largest-count", type=WHOLE, help="With the loss poisson: what no count exceeds, agreed on beforehand.")
 @setting_options
 @click.option(
     "--shards",
-    type=int,
+    type=WHOLE,
     help="Best: among how many shards every party divides its rows, each a process that may use --memory.  "
     "[default: a party is one process]",
 )
 @dealer_option
 @parties_option
-@click.option("--owners", default=2, show_default=True, type=int, help="Forecast: owners, with equal parts each.")
+@click.option("--owners", default=2, show_default=True, type=WHOLE, help="Forecast: owners, with equal parts each.")
 @click.option(
     "--latency",
-    type=float,
+    type=REAL,
     help="Seconds until a small message arrives; it chooses how products travel, where the scheme has two ways.  "
     f"[default: {LOCAL_LATENCY:g}, and the usual way]",
 )
@@ -63,24 +66,34 @@ from cofit.units import MEGABIT_BYTES
     "--bandwidth",
     default=1e9,
     show_default=True,
-    type=float,
+    type=REAL,
     help="Forecast: bytes per second, of all members together.",
 )
 @click.option(
     "--line",
-    type=float,
+    type=REAL,
     help="Forecast: megabits a second that each party can send, instead of --bandwidth; such as 20.",
 )
 @click.option(
-    "--processors", default=2, show_default=True, type=int, help="Forecast: cores that the parties have, all together."
+    "--processors",
+    default=2,
+    show_default=True,
+    type=WHOLE,
+    help="Forecast: cores that the parties have, all together.",
 )
 @click.option(
     "--workers",
-    type=int,
+    type=WHOLE,
     help="Forecast with --shards: machines that each party has for its shards, beside that of its head, with --cores "
     "and a --line each.  [default: everything is on one machine]",
 )
-@click.option("--cores", type=int, help="Forecast with --workers: cores of each machine.  [default: 2]")
+@click.option("--cores", type=WHOLE, help="Forecast with --workers: cores of each machine.  [default: 2]")
+@click.option(
+    "--here",
+    is_flag=True,
+    help="Forecast: seconds for machines as quick as this one, which takes half a second to find out, instead of the "
+    "reference machine.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def plan(
     rows: int,
@@ -94,6 +107,7 @@ def plan(
     processors: int,
     workers: int | None,
     cores: int | None,
+    here: bool,
     as_json: bool,
     **facts: Any,
 ) -> None:
@@ -124,6 +138,8 @@ def plan(
     """
     if workers is None and cores is not None:
         raise parameter_error("--cores", "a forecast", "left out without --workers: there is --processors", cores)
+    if line is not None and not line > 0:
+        raise parameter_error("--line", "a forecast", "a number of megabits a second, above 0", line)
     facts["scheme"] = without_dealer(facts["scheme"], dealer)
     facts["pure_steps"] = facts["pure_steps"] is not False
     check_form(facts["scheme"], parties, facts["threshold"])
@@ -138,6 +154,7 @@ def plan(
         processors=processors,
         workers=workers,
         cores=DEFAULT_CORES if cores is None else cores,
+        pace=pace_of_this_machine() if here else REFERENCE,
     )
     cost = cost_of(planned)
     check_plan_memory(planned, cost_of, "memory", OWNER)

@@ -9,6 +9,7 @@ from rich.text import Text
 from cofit.learn.forecast import Forecast, Phase
 from cofit.learn.memory import Memory
 from cofit.learn.plan import Plan
+from cofit.learn.reference_machine import REFERENCE
 from cofit.learn.sections import Row, Section, as_number
 from cofit.learn.usefulness import shown
 from cofit.sharing import scheme_of
@@ -106,12 +107,16 @@ def _cost(cost: Forecast, limit: int | None) -> Section:
         rates = f"{size(cost.bandwidth)} a second in each session, {each}"
         if cost.line is not None:
             rates = f"{cost.line / MEGABIT_BYTES:g} Mb/s of each of them, {each}"
+    pace = ""
+    if cost.pace != REFERENCE:
+        told = ", ".join(f"{getattr(cost.pace, name):.2f} for {name}" for name in ("kernels", "bytes", "steps"))
+        pace = f"; seconds of machines like this one: of the reference machine's, {told}"
     assumed = Row(
         "assumes",
         f"{duration(cost.latency)} latency",
         f"{rates}; with a latency of {duration(_BETWEEN_CITIES)}, as between cities, the whole run takes about "
         f"{duration(cost.seconds_at(_BETWEEN_CITIES))}, and with lines of {_SLOW_LINE} Mb/s as well about "
-        f"{duration(cost.seconds_at(_BETWEEN_CITIES, _SLOW_LINE * MEGABIT_BYTES))}",
+        f"{duration(cost.seconds_at(_BETWEEN_CITIES, _SLOW_LINE * MEGABIT_BYTES))}{pace}",
     )
     sessions = []
     if cost.heads is not None and cost.shard is not None and cost.head_memory is not None:

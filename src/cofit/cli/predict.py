@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cofit.cli.model import about_shrinkage
+from cofit.cli.numbers import REAL
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.models.decisions import one_class
@@ -43,7 +44,7 @@ SMOOTH_HELP = (
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="CSV file.  [default: standard output]")
 @table_options
 @click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
-@click.option("--threshold", type=float, help=THRESHOLD_HELP)
+@click.option("--threshold", type=REAL, help=THRESHOLD_HELP)
 @click.option("--smooth", is_flag=True, help=SMOOTH_HELP)
 def predict(
     model: Path,
@@ -85,7 +86,8 @@ def predict(
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(lines)
-    click.echo(about_shrinkage(loaded.model), err=True)
+    where = "" if out is None else f": {out}"
+    click.echo(f"{rows.num_rows:,} rows scored{where}. {about_shrinkage(loaded.model)}", err=True)
     if smooth:
         click.echo(about_smoothing(rows.num_rows), err=True)
     if warning is not None:
@@ -152,4 +154,7 @@ def _check_target(out: Path, header: list[str]) -> None:
         first = ",".join(header).encode()
         with out.open("rb") as file:
             if file.read(len(first) + 1).rstrip(b"\r\n") not in (first, b""):
-                raise InvalidInputError(f"'{out}' exists and holds no scores. Choose another --out, or move it.")
+                raise InvalidInputError(
+                    f"'{out}' exists, and is not overwritten: it does not begin with the line "
+                    f"'{','.join(header)}', as these scores do. Choose another --out, or move it."
+                )

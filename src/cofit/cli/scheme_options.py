@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from cofit.cli.numbers import WHOLE
 from cofit.errors import InvalidInputError
 from cofit.sharing import SCHEMES, Spec, scheme_named
 
@@ -49,12 +50,12 @@ def without_dealer(scheme: str, dealer: str | None) -> str:
 
 parties_option = click.option(
     "--parties",
-    type=int,
+    type=WHOLE,
     help="How many computing parties, where the scheme has a choice.  [default: as is usual with the scheme]",
 )
 threshold_option = click.option(
     "--threshold",
-    type=int,
+    type=WHOLE,
     help="How many of them may be corrupted together; fewer cost less, where the scheme has a choice.  [default: the "
     "most that the scheme withstands]",
 )

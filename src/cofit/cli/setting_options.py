@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import click
 
+from cofit.cli.numbers import REAL, WHOLE
 from cofit.errors import InvalidInputError
 from cofit.learn.asked import TrainingSettings
 from cofit.learn.recipes.descent.shares import SHARED
@@ -45,7 +46,7 @@ def _option(one: Field[Any], kind: Any) -> Callable[[Command], Command]:
             return click.option(_FLAGS[name], name, **given, show_default=one.default is not None)
         return click.option(long, name, is_flag=True, **given)
     else:
-        given["type"] = types[0]
+        given["type"] = {float: REAL, int: WHOLE}.get(types[0], types[0])
     return click.option(long, name, **given, show_default=one.default is not None)
 
 

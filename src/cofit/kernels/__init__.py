@@ -38,7 +38,7 @@ Arrays may have any shape, and are taken as flat ones; those of two words may al
         out = (1 - 2 b) a [+ b] - minus, for packed bits b, a row for each of out. a and minus are lists of one array,
         or one of them of none
 
-and of its truncation by a masked opening in a ring of k bits (c is sum(opened) + 2^(k-2); 0 < shift < k)::
+and of its truncation by a masked opening in a ring of k bits (c is sum(opened) + 2^(k-2); 0 < shift < k - 1)::
 
     unmask(opened, share, top, out_mask, shift, adds_opened, out, words)
         out = (1 - top bit of c) top 2^(k - shift) - share - out_mask [+ (c >> shift) - 2^(k - 2 - shift)]

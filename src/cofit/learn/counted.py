@@ -118,8 +118,9 @@ def _in_shards(
     places = divided_rows(given.inputs, shards)
     sizes = [tuple(part.stop - part.start for part in place.values()) for place in places]
     counts = Counter(sizes)
-    kinds = {size: _shard(spec, given, places[sizes.index(size)]) for size in counts}
+    kinds = {size: _shard(spec, given, places[sizes.index(size)], shards + 1) for size in counts}
     entrance, meter = (meter_of(scheme_of(spec), spec) for _ in range(2))
+    meter.sessions = shards + 1
     _collect(Party(entrance, given.inputs), entrance, spec, given)
     meter.setup()
     head = Party(meter, {})
@@ -161,8 +162,9 @@ class _Shard:
         return found
 
 
-def _shard(spec: Spec, given: Contributors, place: Mapping[str, slice]) -> _Shard:
+def _shard(spec: Spec, given: Contributors, place: Mapping[str, slice], sessions: int) -> _Shard:
     meter, inputs = meter_of(scheme_of(spec), spec), facts_of_shard(given.inputs, place)
+    meter.sessions = sessions
     party = Party(meter, inputs)
     _collect(party, meter, spec, Contributors(inputs, given.holders, given.ranks))
     received = meter.tally

@@ -264,7 +264,7 @@ def training_facts(
     one_of(INITIALS, "initial", initial)
     one_of(tuple(sorted(LOSSES)), "loss", loss)
     one_of(tuple(sorted(SCHEMES)), "scheme", scheme)
-    exact_delta = real("delta", delta, "from 0 to below 1", lambda v: 0 <= v < 1)
+    exact_delta = real("delta", delta, "a number from 0 to below 1", lambda v: 0 <= v < 1)
     if mechanism is None:
         mechanism = "gaussian" if exact_delta > 0 else AUTO_PURE
     else:
@@ -275,7 +275,7 @@ def training_facts(
     if pure and exact_delta:
         raise parameter_error("delta", OWNER, f"0 with mechanism '{mechanism}', which needs none", delta)
     exact_epsilon = real(
-        "epsilon", asked.epsilon, f"above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON
+        "epsilon", asked.epsilon, f"a number above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON
     )
     rows = integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others")
     cols = integer("cols", cols, 1, 1 << 32)

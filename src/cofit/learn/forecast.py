@@ -5,8 +5,8 @@ bytes are exact and rounds are counted, whatever the plan contains; tests compar
 
 Epochs of the paper's method are not run one by one (``recipes/minimiser/cost.py``).
 
-**Seconds are an estimate** for the reference machine (2 cores with AVX2; ``benchmarks/README.md``), where the parties
-share ``processors`` cores:
+**Seconds are an estimate** for the reference machine (2 cores with AVX2; ``benchmarks/README.md``), or for machines of
+another ``pace``, where the parties share ``processors`` cores:
 
     local     at every party: multiply-adds of matrix products at the kernels' rate, and a constant for each operation
               in Python and for each round; and one for each byte that anybody sends (masks, truncation, copies), for
@@ -27,7 +27,7 @@ Where rows are in shards, seconds are those of one of two places:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from cofit.errors import parameter_error
@@ -36,7 +36,7 @@ from cofit.learn.counted import Contributors, Counted, CountedRun, counted_run
 from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.memory import Memory
 from cofit.learn.recipes.descent.public_map import PublicMap
-from cofit.learn.reference_machine import Machines, Phase
+from cofit.learn.reference_machine import REFERENCE, Machines, Pace, Phase
 from cofit.learn.weights import weight_facts
 from cofit.secret import InputFacts
 from cofit.secret.checkpoints import KeptState
@@ -64,6 +64,7 @@ class Places:
     shards: int | None
     workers: int | None
     cores: int
+    pace: Pace = REFERENCE
 
     def phases(self, counted: CountedRun) -> dict[str, Any]:
         """Return all phases with their seconds, by the names of ``Forecast``; also the whole of both kinds of
@@ -71,6 +72,7 @@ class Places:
         found: dict[str, Any] = {
             name: self.phase(one, _SHARE_ROUNDS if name == "share" else None) for name, one in counted.phases.items()
         }
+        found["share"] += Phase(0, 0, self._placing(counted.memory.matrix))
         if self.shards is not None:
             whole = sum((one for name, one in counted.phases.items() if name not in _PARTS), Counted.nothing())
             session, head = self._session(), whole.head - counted.owners
@@ -91,13 +93,19 @@ class Places:
             seconds += -(-self.shards // self.workers) * session.seconds(counted.shard)
         return Phase(counted.rounds, counted.bytes, seconds)
 
+    def _placing(self, matrix: int) -> float:
+        """Seconds to write the shares of the data, of which each party, or each of its shards, has so many bytes."""
+        if self.shards is None or self.workers is None:
+            return self._machines(self.processors, self.shards or 1).placing(matrix)
+        return -(-self.shards // self.workers) * self._session().placing(matrix)
+
     def _session(self) -> Machines:
         """Those of one session, of heads or of shards."""
         return self._machines(self.processors if self.workers is None else self.parties * self.cores, 1)
 
     def _machines(self, processors: int, processes: int) -> Machines:
         rate = self.bandwidth if self.line is None else self.parties * self.line
-        return Machines(self.parties, self.latency, rate, processors, self.parties * processes)
+        return Machines(self.parties, self.latency, rate, processors, self.parties * processes, self.pace)
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,11 @@ class Forecast:
         return self.places.processors
 
     @property
+    def pace(self) -> Pace:
+        """Of the machines, against the reference machine."""
+        return self.places.pace
+
+    @property
     def line(self) -> float | None:
         """Bytes a second that each party, or each of its workers, can send."""
         return self.places.line
@@ -187,6 +200,7 @@ class Forecast:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
+        assumed: dict[str, Any]
         named = {
             **self.phases,
             "total": self.total,
@@ -196,6 +210,7 @@ class Forecast:
         }
         assumed = {"latency": self.latency, "bandwidth": self.bandwidth, "processors": self.processors}
         assumed |= {} if self.line is None else {"line": self.line}
+        assumed |= {} if self.pace == REFERENCE else {"pace": asdict(self.pace)}
         spec = {name: getattr(self.spec, name) for name in ("name", "parties", "threshold", "route")}
         plain: dict[str, Any] = {name: dict(phase.__dict__) for name, phase in named.items()}
         return {**plain, "memory": self.memory.to_dict(), "assumed": assumed, "scheme": spec, **self._shards_to_dict()}
@@ -242,6 +257,7 @@ def forecast(
     noise: bool = True,
     workers: int | None = None,
     cores: int = DEFAULT_CORES,
+    pace: Pace = REFERENCE,
 ) -> Forecast:
     """Return what a run of this plan costs. Rounds and bytes are counted; seconds estimate the reference machine.
 
@@ -256,6 +272,7 @@ def forecast(
     workers, cores: where rows are in shards: how many machines each party has for them, beside that of its head, and
     how many cores each of these has; ``line`` is then that of each machine, and ``bandwidth`` that of each session.
     None: all processes are on one machine, and share ``processors`` cores.
+    pace: of all machines, against the reference machine.
     """
     _check_positive("latency", latency, zero=True)
     _check_positive("bandwidth", bandwidth)
@@ -268,7 +285,7 @@ def forecast(
     given = replace(given, holders=_with_map(plan, given.holders))
     spec = plan.facts.spec(parties)
     counted = counted_run(plan, spec, given, kept, noise)
-    places = Places(spec.parties, latency, bandwidth, processors, line, shards, workers, cores)
+    places = Places(spec.parties, latency, bandwidth, processors, line, shards, workers, cores, pace)
     return Forecast(
         **places.phases(counted),
         spec=spec,

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic import reals
 from cofit.arithmetic.prg import Generator, derive_seed
 from cofit.learn.facts import Facts
 from cofit.learn.ring_choice import SmallRingError
@@ -188,8 +189,8 @@ def _arc_holds(cols: int, width: int, length: int, offset: int, bits: int) -> bo
 
 
 def _projections(width: int, rows: int, largest: Fraction) -> int:
-    passes = math.log2(2 * width + 1) - math.log2(width + 1)
-    count = max(1, math.floor(math.log2(rows / largest) / passes))
+    passes = reals.log2(2 * width + 1) - reals.log2(width + 1)
+    count = max(1, math.floor(reals.log2(float(rows / largest)) / passes))
     while rows * Fraction(width + 1, 2 * width + 1) ** count > largest:
         count += 1
     return count

@@ -28,7 +28,7 @@ def about(exact: float) -> int:
     """Return a number of rows with two significant digits, rounded up."""
     if exact > MOST:
         return MOST
-    unit: int = 10 ** max(0, math.floor(math.log10(max(exact, 1.0))) - _DIGITS + 1)
+    unit: int = 10 ** max(0, len(str(int(max(exact, 1.0)))) - _DIGITS)
     return max(2, math.ceil(exact / unit) * unit)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,25 @@ CLASSES_FROM_DATA = (
     "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"
 )
 SEVERAL_FROM_DATA = CLASSES_FROM_DATA.replace("two ", "")
+
+
+_RARE = 5
+"""A class with fewer records may be a slip of the pen: 'Yes' beside 'yes', or 'unknown'."""
+
+
+def warn_of_rare_classes(given: Tables) -> None:
+    """Tell whoever calls ``fit`` of classes that hardly occur, where all were taken from the labels."""
+    labels = np.concatenate([table.labels for table in given.owners.values() if table.labels is not None])
+    names, counts = given.classes.tolist(), np.bincount(labels, minlength=len(given.classes)).tolist()
+    rare = [f"{name!r} ({count})" for name, count in zip(names, counts, strict=True) if count < _RARE]
+    if 0 < len(rare) < len(names):
+        warnings.warn(
+            f"{len(names)} classes occur in the labels, and some in fewer than {_RARE} of {given.rows:,} records: "
+            f"{', '.join(rare[:_RARE])}. Correct the labels if that is a slip; otherwise agree on the classes "
+            "beforehand: classes=(...).",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 @taught
@@ -69,6 +89,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearEstimator):  # type:
                 f"Only binary classification is supported with recipe='paper' and with delta=0. The labels of all "
                 f"owners together have {len(given.classes)} classes: use recipe='best' with a delta above 0."
             )
+        if self.classes is None and len(given.classes) > 2:
+            warn_of_rare_classes(given)
         return given
 
     def _model(self, run: TrainingRun, given: Tables) -> LinearModel:

@@ -82,7 +82,8 @@ def without_values(whose: str, check: Callable[[], Result]) -> Result:
         text = first.rstrip(":.") if not first.startswith("could not convert") else "features must be numbers"
         if any("Reshape your data" in line for line in others):
             text += ". Reshape your data: X.reshape(1, -1) if it is one row, X.reshape(-1, 1) if it is one column"
-    raise InvalidInputError(f"{whose}: {text}.")
+    begins = "" if text.startswith(f"{whose} ") else f"{whose}: "
+    raise InvalidInputError(f"{begins}{text}.")
 
 
 def refuse_missing(values: npt.NDArray[Any], names: tuple[str, ...] | None, whose: str) -> None:

@@ -32,7 +32,7 @@ from cofit.study.document import Feature, Study
 from cofit.study.encode import encode_columns, encoded_rows
 from cofit.study.encoding import encoding
 from cofit.study.plan import study_plan
-from cofit.study.problems import UNKNOWN_VALUE, Problems
+from cofit.study.problems import UNKNOWN_VALUE, Problems, quoted
 
 VERSION = 2
 KIND = "cofit study model"
@@ -136,7 +136,7 @@ class StudyModel:
             scaled = encode_columns([label], table, problems)[:, 0]
             problems.raise_any()
             return NUMBER.predicted(scaled, self.model.target_range)
-        words = " or ".join(str(value) for value in self.model.classes)
+        words = " or ".join(quoted(value) for value in self.model.classes)
         column = plain_column(table, self.label)
         try:
             places = matches(column, self.model.classes).places  # type: ignore[arg-type]

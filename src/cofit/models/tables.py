@@ -205,7 +205,7 @@ def target_column(owner: str, y: Any, features: FeatureTable, must_be: str) -> n
     without_values(whose, lambda: check_consistent_length(range(len(features)), labels))
     if labels.dtype.kind in "mM":
         raise InvalidInputError(f"{whose}: the labels are dates or times. They must be {must_be}.")
-    missing = missing_objects(labels)
+    missing = np.isnan(labels) if labels.dtype.kind == "f" else missing_objects(labels)
     if missing.any():
         raise InvalidInputError(
             f"{whose}: {int(missing.sum())} of {len(labels)} labels are missing, first in row "

@@ -186,3 +186,6 @@ class Certificate:
     def to_text(self) -> str:
         """Return the certificate as plain text of 100 columns, with every fact of the JSON; numbers are rounded."""
         return text_of(self)
+
+    def __str__(self) -> str:
+        return self.to_text()

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from cofit.arithmetic import reals
 from cofit.privacy.events import Event
 from cofit.privacy.mechanisms import mechanism_named
-from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.privacy.strict_fields import LATER
 
 
@@ -105,7 +106,7 @@ class CertifiedDescent:
     @property
     def factor(self) -> tuple[Fraction, Fraction]:
         """(a, u): step_size is a times a power of two, and the residual, times a, is at most a + u."""
-        factor = self.step_size * Fraction(2) ** floor_log2(self.residual_bound / self.step_size)
+        factor = self.step_size * Fraction(2) ** reals.floor_log2(self.residual_bound / self.step_size)
         return factor, self.residual_bound - factor
 
     @property

@@ -28,8 +28,9 @@ from functools import lru_cache
 
 import mpmath
 
+from cofit.arithmetic import reals
 from cofit.errors import parameter_error
-from cofit.privacy.safe_rounding import above, floor_log2, largest, number, significant_up
+from cofit.privacy.safe_rounding import above, largest, number, significant_up
 from cofit.privacy.zcdp import DELTA_BITS, SMALLEST_DELTA, checked_delta, checked_epsilon
 from cofit.sampling.parameters import CONSTANT_GUARD_BITS, check_positive, constants
 
@@ -86,7 +87,7 @@ def mu_of_pure(epsilon: Fraction | int) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def _mu_of_pure(epsilon: Fraction) -> Fraction:
-    lost = max(0, -floor_log2(epsilon))  # digits of 1 / (1 + e^epsilon) that are those of 1/2
+    lost = max(0, -reals.floor_log2(epsilon))  # digits of 1 / (1 + e^epsilon) that are those of 1/2
     precision = 128 + (1 << lost.bit_length())
     context, bits = constants(precision), precision + CONSTANT_GUARD_BITS
     allowed = 1 / (1 + context.exp(number(epsilon, context)))

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import mpmath
 
+from cofit.arithmetic import reals
+
 SIGMA_BITS = 30
 ROOT_BITS = 40  # of square roots in bounds
 EXACT_BITS = 96  # of numbers that are rounded only to keep fractions short
@@ -26,13 +28,13 @@ def above(approximate: mpmath.mpf, slack_bits: int) -> Fraction:
 
 def significant_up(exact: Fraction, bits: int) -> Fraction:
     """Return the smallest m 2^k with m of that many bits that is at least the positive number."""
-    unit = Fraction(2) ** (floor_log2(exact) - bits + 1)
+    unit = Fraction(2) ** (reals.floor_log2(exact) - bits + 1)
     return math.ceil(exact / unit) * unit
 
 
 def root_up(square: Fraction, bits: int) -> Fraction:
     """Return the smallest m 2^k with m of that many bits whose square is at least the positive number."""
-    unit = Fraction(2) ** (floor_log2(square) // 2 - bits + 1)
+    unit = Fraction(2) ** (reals.floor_log2(square) // 2 - bits + 1)
     return unit * (math.isqrt(math.ceil(square / (unit * unit)) - 1) + 1)
 
 
@@ -52,9 +54,3 @@ def largest(holds: Callable[[Fraction], bool], bits: int) -> Fraction:
         if holds(found + step):
             found += step
     return found
-
-
-def floor_log2(exact: Fraction) -> int:
-    """Return the largest k with 2^k <= the positive number."""
-    guess = exact.numerator.bit_length() - exact.denominator.bit_length()
-    return guess if exact >= Fraction(2) ** guess else guess - 1

@@ -21,12 +21,12 @@ The argument is in ``zcdp_proof.md``.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from functools import lru_cache
 
 import mpmath
 
+from cofit.arithmetic import reals
 from cofit.errors import parameter_error
 from cofit.privacy.safe_rounding import SIGMA_BITS, above, largest, number, root_up, significant_up
 from cofit.sampling.parameters import check_positive, constants
@@ -39,6 +39,7 @@ _LARGEST_RHO = 1 << 16  # its delta is 1, whatever epsilon is
 _CONTEXT = constants(64)  # 128 bits
 _SLACK_BITS = 120
 _LARGEST_LOG_T = 700.0
+_LARGEST_T = 2.0**1009
 
 
 def delta_of(rho: Fraction | int, epsilon: Fraction | int) -> Fraction:
@@ -103,16 +104,20 @@ def _log_delta(rho: Fraction, epsilon: Fraction, t: float) -> mpmath.mpf:
 
 
 def _best_t(rho: float, epsilon: float) -> float:
-    """Return the t where the derivative of ln delta, (1 + 2 t) rho - epsilon - ln(1 + 1 / t), changes its sign."""
-    low, high = -_LARGEST_LOG_T, _LARGEST_LOG_T
-    for _ in range(64):
-        middle = (low + high) / 2
-        t = math.exp(middle)
-        if (1 + 2 * t) * rho - epsilon - math.log1p(1 / t) < 0:
-            low = middle
-        else:
-            high = middle
-    return math.exp(low)
+    """Return the t where the derivative of ln delta, (1 + 2 t) rho - epsilon - ln(1 + 1 / t), changes its sign.
+
+    By Newton's method: the derivative grows with t, ever slower, so that steps from below stay below, until rounding
+    ends them. They begin where it is below 0: ln(1 + 1 / t) is positive, and above -ln t.
+    """
+    if epsilon >= rho * _LARGEST_T:
+        return _LARGEST_T
+    t = (epsilon - rho) / (2 * rho) if epsilon >= 3 * rho else reals.exp(max(epsilon - 3 * rho, -_LARGEST_LOG_T))
+    while True:
+        slope = (1 + 2 * t) * rho - epsilon - reals.log1p(1 / t)
+        better = t - slope / (2 * rho + 1 / (t * (t + 1)))
+        if not t < better <= _LARGEST_T:
+            return t
+        t = better
 
 
 # --- arguments -------------------------------------------------------------------------------------------

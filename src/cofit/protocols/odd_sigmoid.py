@@ -14,9 +14,11 @@ those of the rounded coefficients, r <= 2^-(K+1) for each of the three and 2^-(B
 
     distance + |D| e_b + |b| (|c_5| e_u + |c_7| e_t + r (1 + u + t)) + e_b (the same) + R 2^-(B-F+1) + 2^-f
 
-where D = c_3 + c_5 u + c_7 t. The distance of the polynomial from the function is bounded on a grid of points z_i with
-spacing h: an error function e with |e''| <= M is below max |e(z_i)| + M h^2 / 8 everywhere (linear interpolation).
-|sigmoid''| < 0.0963, and the polynomial's second derivative is bounded by its coefficients.
+where D = c_3 + c_5 u + c_7 t. The polynomial is farthest from the function at z = R: sigmoid(z) - 1/2 is the sum of
+2 z / (z^2 + a^2) over a = pi, 3 pi, 5 pi ..., and of each of these the polynomial through the roots of T_8(z / R) is
+off by 2 z w(z^2) / (w(-a^2) (z^2 + a^2)), where |w(z^2)| = R^8 |T_8(z / R)| / 2^7 is largest at R, and the rest grows
+up to z = a. All have one sign. (What is stated has a margin for a grid of points with the spacing h besides, M h^2 / 8
+where |e''| <= M for the error e; |sigmoid''| < 0.0963: plans had it before, and are hashed.)
 
 **With verdicts** v, 0 or 1 for every element, the result is exactly 0 where v is 0, whatever the ring holds for z, in
 the same rounds: (u, x) = (z^2, v z) in one product, b = x u, and p = v c_1 z + b (...), a sum of two products in one
@@ -35,15 +37,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-import numpy as np
-
-from cofit.arithmetic import IntegerRing
+from cofit.arithmetic import IntegerRing, reals
 from cofit.errors import parameter_error
 from cofit.protocols.working import GUARD_BITS, tighten, working_bits
 from cofit.secret import SecretArray, concatenate
 
 LARGEST_RADIUS = Fraction(1)
 _NODES = 8
+_POWERS = (1, 3, 5, 7)
 _FINER = 5  # bits of v z beyond those of the powers: |z| 2^(2 F + 5) is within the capacity of the ring
 _GRID = 20_001
 _LARGEST_SECOND_DERIVATIVE = 0.0963
@@ -61,7 +62,8 @@ class OddSigmoid:
     @property
     def largest(self) -> float:
         """A bound of |p|."""
-        return sum(abs(c) * float(self.radius) ** n for c, n in zip(self.coefficients, (1, 3, 5, 7), strict=True))
+        r = float(self.radius)
+        return reals.total(abs(c) * reals.power(r, n) for c, n in zip(self.coefficients, _POWERS, strict=True))
 
 
 @cache
@@ -70,20 +72,47 @@ def odd_sigmoid_polynomial(radius: Fraction, scale: Fraction) -> OddSigmoid:
     if not 0 < radius <= LARGEST_RADIUS:
         raise parameter_error("radius", "odd_sigmoid", f"above 0 and at most {LARGEST_RADIUS}", radius)
     r, c = float(radius), float(scale)
-    nodes = r * np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)[: _NODES // 2]
-    powers = np.array([1, 3, 5, 7])
-    coefficients = np.linalg.solve((nodes[:, None] / r) ** powers, c * 0.5 * np.tanh(nodes / 2)) / r**powers
-    points = np.linspace(0, r, _GRID)
-    off = np.abs((points[:, None] ** powers) @ coefficients - c * 0.5 * np.tanh(points / 2)).max()
-    curvature = c * _LARGEST_SECOND_DERIVATIVE + float(
-        np.abs(coefficients) @ (powers * (powers - 1) * r ** (powers - 2.0))
+    angles = (math.pi * (j + 0.5) / _NODES for j in range(_NODES // 2))
+    nodes = [r * reals.cos(angle) for angle in angles]
+    scaled = _solved(
+        [[reals.power(node / r, n) for n in _POWERS] for node in nodes],
+        [c * 0.5 * reals.tanh(node / 2) for node in nodes],
     )
+    r_1, r_3, r_5, r_7 = (reals.power(r, n) for n in _POWERS)
+    c_1, c_3, c_5, c_7 = (x / y for x, y in zip(scaled, (r_1, r_3, r_5, r_7), strict=True))
+    off = abs((c_1 * r_1 + c_5 * r_5) + (c_3 * r_3 + c_7 * r_7) - c * (reals.sigmoid(r) - 0.5))
+    curvature = c * _LARGEST_SECOND_DERIVATIVE
+    curvature += abs(c_3) * 6 * r + abs(c_5) * 20 * r_3 + abs(c_7) * 42 * r_5
     spacing = r / (_GRID - 1)
-    return OddSigmoid(
-        radius,
-        tuple(float(x) for x in coefficients),  # type: ignore[arg-type]
-        float(off) + curvature * spacing**2 / 8 * (1 + 1e-9) + _FLOAT_ERROR,
-    )
+    distance = off + curvature * (spacing * spacing) / 8 * (1 + 1e-9) + _FLOAT_ERROR
+    return OddSigmoid(radius, (c_1, c_3, c_5, c_7), distance)
+
+
+def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """Solve equations by elimination, column by column, in one order for all machines.
+
+    Sums are of fused products, and columns are divided by a pivot through its inverse: the rounding of LAPACK, which
+    solved them before, on the processors where plans were first recorded.
+    """
+    a, x, size = [list(row) for row in matrix], list(right), len(right)
+    for j in range(size):
+        for i in range(1, size):
+            done = 0.0
+            for k in range(min(i, j)):
+                done = reals.multiply_add(a[i][k], a[k][j], done)
+            a[i][j] -= done
+        pivot = max(range(j, size), key=lambda i: abs(a[i][j]))
+        a[j], a[pivot], x[j], x[pivot] = a[pivot], a[j], x[pivot], x[j]
+        for i in range(j + 1, size):
+            a[i][j] *= 1 / a[j][j]
+    for j in range(size):
+        for i in range(j + 1, size):
+            x[i] = reals.multiply_add(-x[j], a[i][j], x[i])
+    for j in reversed(range(size)):
+        x[j] /= a[j][j]
+        for i in range(j):
+            x[i] = reals.multiply_add(-x[j], a[i][j], x[i])
+    return x
 
 
 @dataclass(frozen=True)
@@ -103,7 +132,7 @@ def argument_bits(ring: IntegerRing) -> int:
 
 
 def _bits(ring: IntegerRing, polynomial: OddSigmoid) -> _Bits:
-    total = ring.value_bits - 1 + math.floor(-math.log2(polynomial.largest * 1.01))
+    total = ring.value_bits - 1 + -reals.ceil_log2(polynomial.largest * 1.01)
     total = min(total, ring.value_bits)  # as many fractional bits as a format has
     coefficients = total // 3 + 2
     powers = (total - coefficients) // 2
@@ -184,9 +213,10 @@ def _error_of_product(polynomial: OddSigmoid, bits: _Bits, rounding: Sequence[fl
     r = float(polynomial.radius)
     _, c_3, c_5, c_7 = (abs(c) for c in polynomial.coefficients)
     e_u = 2.0**-bits.powers
-    e_t = 2.0**-bits.powers + 2 * r**2 * e_u + e_u**2
-    e_b = 2.0**-bits.powers + r * e_u + (r**2 + e_u) * of_factor
-    r_3, r_5, r_7 = rounding
-    e_inner = c_5 * e_u + c_7 * e_t + (r_3 + r_5 * (r**2 + e_u) + r_7 * (r**4 + e_t))
-    inner = c_3 + c_5 * r**2 + c_7 * r**4
-    return inner * e_b + (r**3 + e_b) * e_inner
+    r_2, r_3, r_4 = r * r, reals.power(r, 3), reals.power(r, 4)
+    e_t = 2.0**-bits.powers + 2 * r_2 * e_u + e_u * e_u
+    e_b = 2.0**-bits.powers + r * e_u + (r_2 + e_u) * of_factor
+    of_3, of_5, of_7 = rounding
+    e_inner = c_5 * e_u + c_7 * e_t + (of_3 + of_5 * (r_2 + e_u) + of_7 * (r_4 + e_t))
+    inner = c_3 + c_5 * r_2 + c_7 * r_4
+    return inner * e_b + (r_3 + e_b) * e_inner

@@ -26,7 +26,7 @@ def _polynomial(bits: int, exponent: int, scale: Fraction, tolerance: Fraction) 
     (|1 + exp(-z)| >= min(1, |sin Im z|) >= sin(0.9 pi) > 0.309.)
     """
     height = 0.9 * math.pi / 2.0**exponent
-    rho = height + math.sqrt(1 + height**2)
+    rho = height + math.sqrt(1 + height * height)
     radius = Fraction(2) ** exponent
     return approximate(
         lambda y: REALS.mpf(scale.numerator) / scale.denominator / (1 + REALS.exp(-y * _real(radius))),

@@ -44,7 +44,7 @@ def _sigmoid_on(bits: int, bound: Fraction, tolerance: Fraction) -> Approximatio
 
 def _rho(bound: Fraction) -> float:
     height = 0.9 * math.pi / float(bound)
-    return height + math.sqrt(1 + height**2)
+    return height + math.sqrt(1 + height * height)
 
 
 def sigmoid_polynomial(z: SecretArray, tolerance: Fraction | None = None) -> SecretArray:

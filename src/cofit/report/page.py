@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -201,10 +202,11 @@ def _decimals(deviation: float) -> int:
 
 
 def _title(certificate: Certificate) -> str:
-    """Return a name for a model that has none: what it is, and whose data it is from."""
+    """Return a name for a model that has none: what it is, without how it was trained, and whose data it is from."""
     owners = sorted(certificate.owners)
     names = f"{', '.join(owners[:-1])} and {owners[-1]}" if 1 < len(owners) <= 3 else f"{len(owners)} owners"
-    return f"{capitalised(certificate.model)} of {names}"
+    kind = re.split(r" with | \(", certificate.model)[0]
+    return f"{capitalised(kind)} of {names}"
 
 
 def _shown(value: object) -> object:

@@ -27,7 +27,8 @@ in the only one. Nothing is opened before all sessions have made their checks (`
   them;
 - a checkpoint says how rows were divided: verdicts are kept in the order of the shards, and another division would give
   them to other rows;
-- a scheme whose soundness is counted by sessions (``repn``) counts those of all shards.
+- a scheme whose soundness is counted by sessions (``repn``) counts those of all shards, and one that leaves something
+  to chance (``pair``) divides that among all of them (``Scheme.sessions``).
 """
 
 from __future__ import annotations

@@ -57,6 +57,9 @@ class Scheme(Member, Conversion):
     """Who multiplies the big matrices of this party."""
     batch_bytes: int | None = None
     """What is computed row by row may hold so much at once; the same at all members, because it decides on rounds."""
+    sessions: int = 1
+    """How many sessions a run has at once, of which this is one: those of all shards, and of the heads. What a scheme
+    leaves to chance in a run, all of them together do. The same at all members; set before ``setup``."""
     in_memory: ClassVar[str | None] = None
     """Why this scheme needs the data in memory, whatever its engine; None where an engine may have them in a file."""
     _constant_part: int | None  # which of our parts carries a public constant

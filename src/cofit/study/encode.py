@@ -39,7 +39,7 @@ from cofit.study.columns import (
     plain_column,
     row_keys,
 )
-from cofit.study.document import Feature, OwnerEntry, Study, Value, value_text
+from cofit.study.document import Feature, OwnerEntry, Study, Value
 from cofit.study.fields import suggestion
 from cofit.study.problems import (
     DATE,
@@ -52,13 +52,20 @@ from cofit.study.problems import (
     UNKNOWN_VALUE,
     Problems,
     listed,
+    quoted,
 )
 from cofit.study.sparse_table import SparseTable, encode_matrix
 
-_FILL_IN = "fill it in, remove the row, or agree on a value for 'missing' in the study"
 _NO_DATES = "give a number instead, such as days since a public date or age in years"
 _WRITE_NUMBERS = "write digits with a point, as in 1.5; --decimal is for CSV files with decimal commas"
 _LABEL_IN = "fill it in, or remove the row: every record needs a label"
+
+
+def _fill_in(problems: Problems) -> str:
+    """Return what to do about a value that is not there."""
+    if problems.agreed:
+        return "fill it in, or remove the row"
+    return "fill it in, remove the row, or agree on a value for 'missing' in the study"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -146,10 +153,13 @@ def encoded_rows(features: Sequence[Feature], names: Sequence[str], table: pa.Ta
 
     Raises TableError, whose text is for who holds the table, with all that does not fit the features.
     """
-    problems = Problems("The table")
+    problems = Problems("The table", agreed=True)
+    others = set(table.column_names) - {feature.name for feature in features}
     for feature in features:
-        if (count := table.column_names.count(feature.name)) != 1:
-            problems.add(f"column '{feature.name}' {'is missing' if not count else f'occurs {count} times'}")
+        if not (count := table.column_names.count(feature.name)):
+            problems.add(f"column '{feature.name}' is missing{suggestion(feature.name, others) or '; add it'}")
+        elif count > 1:
+            problems.add(f"column '{feature.name}' occurs {count} times; keep one")
     problems.raise_any()
     if not table.num_rows:
         raise InvalidInputError("The table has no rows. Give one with a row for everybody who is to be scored.")
@@ -193,7 +203,9 @@ def _check_columns(study: Study, wanted: Sequence[str], table: pa.Table, problem
     extra = [name for name in counts if name not in set(wanted)]
     for name in wanted:
         if not counts[name]:
-            problems.add(f"column '{name}' is missing{suggestion(name, extra)}")
+            problems.add(
+                f"column '{name}' is missing{suggestion(name, extra) or '; add it, or agree on a study without it'}"
+            )
         elif counts[name] > 1:
             problems.add(f"column '{name}' occurs {counts[name]} times; keep one")
     if not study.data.ignore_extra:
@@ -240,21 +252,17 @@ def _put_number(feature: Feature, table: pa.Table, block: Reals, problems: Probl
         return
     values = column.values
     if feature.missing is None:
-        problems.add_cells(name, column.missing, MISSING, f"the value is missing; {_FILL_IN}")
+        problems.add_cells(name, column.missing, MISSING, f"the value is missing; {_fill_in(problems)}")
     else:
         values = np.where(column.missing, float(feature.missing), values)
     problems.add_cells(name, column.dates, DATE, f"it is a date or time; {_NO_DATES}")
     problems.add_cells(name, column.wrong & ~column.dates, NO_NUMBER, f"it is not a number; {_WRITE_NUMBERS}")
     infinite = np.isinf(values)
-    problems.add_cells(name, infinite, INFINITE, f"it is not finite; {_FILL_IN}")
+    problems.add_cells(name, infinite, INFINITE, f"it is not finite; {_fill_in(problems)}")
     if not feature.clip:
-        problems.add_cells(
-            name,
-            beyond(values, lower, upper) & ~infinite,
-            OUT_OF_BOUNDS,
-            f"it is beyond the agreed bounds {lower:g} to {upper:g}; correct it, or agree on other bounds or on "
-            "clip = true",
-        )
+        remedy = "correct it" + ("" if problems.agreed else ", or agree on other bounds or on clip = true")
+        told = f"it is beyond the agreed bounds {lower:g} to {upper:g}; {remedy}"
+        problems.add_cells(name, beyond(values, lower, upper) & ~infinite, OUT_OF_BOUNDS, told)
     elif (moved := beyond(values, lower, upper) & ~infinite).any():
         problems.moved[name] = int(moved.sum())
     usable = np.isfinite(values)
@@ -267,11 +275,11 @@ def _matched(
     values: Sequence[Value],
     problems: Problems,
     missing: Value | float | None = None,
-    remedy: str = _FILL_IN,
+    remedy: str | None = None,
 ) -> npt.NDArray[np.int64]:
     """Return the place of each entry in ``values``; entries with a problem are left at 0."""
     array = plain_column(table, name)
-    words = list(BOOLEANS) if isinstance(values[0], bool) else [value_text(value) for value in values]
+    words = list(BOOLEANS) if isinstance(values[0], bool) else [quoted(value) for value in values]
     try:
         found = matches(array, values)
     except WrongTypeError as kind:
@@ -279,9 +287,9 @@ def _matched(
         return np.zeros(table.num_rows, dtype=np.int64)
     places = found.places
     if missing is None:
-        problems.add_cells(name, found.missing, MISSING, f"the value is missing; {remedy}")
+        problems.add_cells(name, found.missing, MISSING, f"the value is missing; {remedy or _fill_in(problems)}")
     else:
         places = np.where(found.missing, list(values).index(missing), places)  # type: ignore[arg-type]
     unknown = (places == UNKNOWN) & ~found.missing
-    problems.add_cells(name, unknown, UNKNOWN_VALUE, f"it is none of {listed(words)}")
+    problems.add_cells(name, unknown, UNKNOWN_VALUE, f"it is none of {listed(words)}; write one of these")
     return np.maximum(places, 0)

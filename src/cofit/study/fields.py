@@ -52,7 +52,9 @@ class Table:
     def raw(self, name: str, default: Any = _REQUIRED, must_be: str = "stated") -> Any:
         """Return the field as it stands, or ``default``."""
         if name not in self._values and default is _REQUIRED:
-            raise field_error(self.at(name), f"{must_be}; add it", None)
+            raise InvalidInputError(
+                f"The '{self.at(name)}' parameter of {OWNER} is missing: it must be {must_be}; add it."
+            )
         return self._values.get(name, default)
 
     def text(self, name: str, default: Any = _REQUIRED, choices: Iterable[str] | None = None) -> str:

@@ -46,10 +46,12 @@ class _Cells:
 class Problems:
     """The problems of one table. All are counted, by column; the first twenty kinds are told with examples.
 
-    moved: no problem, but worth a word to the owner: how many values of a column ``clip`` moved to a bound.
+    moved: no problem, but worth a word to the owner: how many values of a column ``clip`` moved to a bound. agreed: the
+    study is over, so that no remedy is to agree on another one.
     """
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str, *, agreed: bool = False) -> None:
+        self.agreed = agreed
         self.moved: dict[str, int] = {}
         self._table = table
         self._whole: list[str] = []
@@ -99,6 +101,11 @@ def shown(value: object) -> str:
     """Return a value for a message, shortened where it is long."""
     text = repr(value)
     return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "..."
+
+
+def quoted(value: object) -> str:
+    """Return an agreed value for a message: a text in quotation marks, everything else as it is."""
+    return f"'{value}'" if isinstance(value, str) else str(value)
 
 
 def listed(words: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cofit.learn.unlike_scales import FACTOR, SMALL_PART, spread_of
-from cofit.study.document import Feature, Study
+from cofit.study.document import Feature, OwnerEntry, Study
 from cofit.study.encode import EncodedTable, owner_named
 
 WARNING = "Warning: "
@@ -26,13 +26,22 @@ def range_warning(study: Study, owner: str, table: EncodedTable) -> str | None:
     """Return what to tell an owner of its encoded table, or None.
 
     It names the numbers of which more than a tenth were moved to a bound, because the study says ``clip``; those that
-    are the same in every row; and those whose middle 98 % use less than a fiftieth of their range, or spread less than
-    a twentieth as far as those of another column of this owner.
+    are the same in every row; those whose middle 98 % use less than a fiftieth of their range, or spread less than
+    a twentieth as far as those of another column of this owner; and a label that is the same in every row.
     """
-    entry, features = owner_named(study, owner), table.features
+    told = _about_features(study, owner_named(study, owner), table)
+    if table.labels is not None and len(table.labels) and (table.labels == table.labels[0]).all():
+        told.append(f"the label, '{study.data.label}', is the same in every row. Is this the whole table?")
+    if not told:
+        return None
+    return f"In your table {' In your table '.join(told)} This warning follows from your own data; nobody else is told."
+
+
+def _about_features(study: Study, entry: OwnerEntry, table: EncodedTable) -> list[str]:
+    features = table.features
     spread = None if features is None else spread_of([features])
     if spread is None or features is None:
-        return None
+        return []
     own = study.features_of(entry)
     starts = np.cumsum([0, *(feature.width for feature in own)])
     numbers = [(feature, int(start)) for feature, start in zip(own, starts, strict=False) if feature.type == "number"]
@@ -57,9 +66,7 @@ def range_warning(study: Study, owner: str, table: EncodedTable) -> str | None:
             "bounds, so that the noise, or another column, hides them. If narrower bounds are publicly known of the "
             "field, propose a study with these. Do not take them from the data: that is outside the privacy guarantee."
         )
-    if not told:
-        return None
-    return f"In your table {' In your table '.join(told)} This warning follows from your own data; nobody else is told."
+    return told
 
 
 def _named(feature: Feature) -> str:

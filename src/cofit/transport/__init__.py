@@ -33,6 +33,7 @@ from cofit.transport.measure import LineSpeed, measure_lines
 from cofit.transport.memory_mesh import memory_meshes
 from cofit.transport.mesh import Mesh
 from cofit.transport.rates import TokenBuckets
+from cofit.transport.reach import is_near
 from cofit.transport.reception import Limits, Reception
 from cofit.transport.refusals import Refused
 from cofit.transport.strict_json import MAX_HEADER_BYTES
@@ -79,6 +80,7 @@ __all__ = [
     "faulty_links",
     "fingerprint",
     "generate_identity",
+    "is_near",
     "listen",
     "measure_lines",
     "memory_meshes",

@@ -24,6 +24,7 @@ from cofit.transport.authentication import (
 from cofit.transport.greeting import Greeting, NoGreetingError
 from cofit.transport.identity import Identity, certificate_der
 from cofit.transport.link import Link, Wrap
+from cofit.transport.reach import is_near
 from cofit.transport.refusals import Refused
 from cofit.transport.terms import Terms
 from cofit.transport.tls import TlsLink
@@ -201,8 +202,12 @@ class Dial:
         """Begin the next attempt; on failure it is due again after a pause."""
         try:
             if not self._places:  # addresses may have changed, and may come in another order: each has its turn
-                self._places = [*socket.getaddrinfo(self.peer.host, self.peer.port, type=socket.SOCK_STREAM)]
+                found = socket.getaddrinfo(self.peer.host, self.peer.port, type=socket.SOCK_STREAM)
+                self._places = [one for one in found if self.peer.may_be_near or not is_near(str(one[4][0]))]
                 self._passes += 1
+            if not self._places:
+                self._postpone("its address is one of this machine itself")
+                return
             family, kind, protocol, _, address = self._places.pop(0)
             connection = socket.socket(family, kind, protocol)
         except OSError as error:

@@ -36,12 +36,16 @@ _INVALID_NOW = {9: "is not valid yet", 10: "has expired"}
 
 @dataclass(frozen=True)
 class Peer:
-    """Another party: name, where it listens (unused for a peer that dials us), and pinned certificate."""
+    """Another party: name, where it listens (unused for a peer that dials us), and pinned certificate.
+
+    may_be_near: whether its address may be one that means this machine itself, or its link (``reach``).
+    """
 
     name: str
     host: str
     port: int
     certificate_pem: str
+    may_be_near: bool = True
 
     def __post_init__(self) -> None:
         check_name("name", "Peer", self.name)

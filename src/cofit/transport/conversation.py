@@ -53,7 +53,7 @@ class RequestRefusedError(TransportError):
     """
 
     def __init__(self, peer: str, kind: str, text: str, retry_after: float = 0.0) -> None:
-        super().__init__(peer, f"{peer!r} refused the request ({kind}): {text}")
+        super().__init__(peer, f"{peer!r} refused the request: {text}")
         self.kind = kind
         self.text = text
         self.retry_after = retry_after

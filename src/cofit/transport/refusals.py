@@ -68,6 +68,29 @@ class Refused(StrEnum):
     """The handler of a conversation failed; not the participant's fault for all we know."""
 
 
+EXPLAINED: dict[Refused, str] = {
+    Refused.NO_ROOM: "too many connections at once had not said who they are",
+    Refused.SILENT: "it did not say in time who it is",
+    Refused.CLOSED: "it closed the connection before it had said who it is",
+    Refused.NO_TLS: "it does not speak TLS 1.3 with a certificate",
+    Refused.CERTIFICATE: "its certificate is none of the study's",
+    Refused.EXPIRED: "its certificate has expired or is not yet valid; look at both clocks",
+    Refused.OUR_CERTIFICATE: "it does not accept our certificate: its study may have another one of ours",
+    Refused.PROTOCOL: "it wants a protocol that this release does not speak",
+    Refused.NOT_A_PARTY: "only computing parties may ask for that",
+    Refused.ADDRESS_RATE: "too many connections from its address",
+    Refused.PEER_RATE: "too many connections of this participant",
+    Refused.BUSY: "too many conversations at once",
+    Refused.VERSION: "it runs another release of cofit",
+    Refused.STUDY: "it holds another study: compare the hashes that `cofit check` prints",
+    Refused.SCHEME: "it runs another scheme",
+    Refused.SESSION: "it belongs to another session",
+    Refused.GREETING: "its greeting does not fit: compare names, addresses and certificates",
+    Refused.RESUMPTION: "it could not prove that it is who was there before the line broke",
+    Refused.FRAME: "it sent bytes that are no valid message",
+    Refused.FAILED: "answering it failed here",
+}
+"""Each kind in words, for the log."""
 _KINDS: tuple[tuple[type[TransportError], Refused], ...] = (
     (StudyMismatchError, Refused.STUDY),
     (SchemeMismatchError, Refused.SCHEME),

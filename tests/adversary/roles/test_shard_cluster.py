@@ -15,7 +15,8 @@ from distributed import actor
 from distributed.comm import tcp
 
 from cofit.errors import StateError, TransportError
-from cofit.roles.shards.cluster import Cluster, Shard, results
+from cofit.roles.shards.cluster import Cluster
+from cofit.roles.shards.shard import Shard, results
 from cofit.roles.shards.stored_rows import Wanted
 from support.clusters import workers_of
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from pathlib import Path
@@ -82,6 +83,17 @@ def test_a_party_cannot_speak_for_another_ones_shard(tmp_path: Path) -> None:
         found = outcomes(world, 0, told)
         assert isinstance(found["party-0"], CertificateError) and found["party-0"].peer == "party-2"
         assert joined(world, 0) == []
+
+
+@pytest.mark.parametrize(("cheat", "other"), list(itertools.permutations(range(3), 2)))
+def test_a_party_cannot_pass_the_worker_of_another_one_for_its_own(tmp_path: Path, cheat: int, other: int) -> None:
+    """It signs the certificate and the address of an honest one, so that two others are to meet the same worker."""
+    with shard_world(tmp_path, **SHORT) as world:
+        told, parties = world.records(0), world.parties
+        told[cheat] = delegation(world.identities[parties[cheat]], world.places[0], *world.offers[parties[other], 0])
+        found = outcomes(world, 0, told)
+        assert all(found[party] is not None for rank, party in enumerate(parties) if rank != cheat)
+        assert set(joined(world, 0)) <= {parties[cheat]}
 
 
 @pytest.mark.parametrize("who", ["party-1", "party-2"], ids=["accepts and dials", "dials"])

@@ -285,7 +285,7 @@ def test_a_participant_that_opens_200_conversations_gets_its_share_and_polite_re
         with ask(reception, "owner-b") as late, ask(reception, "owner-b") as later, ask(reception, "owner-b") as last:
             late.request({})  # all places are taken, and two are kept for everybody
             later.request({})
-            with pytest.raises(RequestRefusedError, match="busy"):
+            with pytest.raises(RequestRefusedError, match="too many conversations"):
                 last.request({})
         for conversation in (*held, *more):
             conversation.close()

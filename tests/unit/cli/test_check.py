@@ -196,7 +196,7 @@ def test_bad_samples_are_refused_by_name(small: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.csv"
     for content, why in (
         ("height,disease\n1,no\n", "column 'age' is missing"),
-        ("age,disease\n1,maybe\n", "no or yes"),
+        ("age,disease\n1,maybe\n", "'no' or 'yes'"),
         ("age,disease\n" + "1,no\n" * 50, "both classes"),
         ("age,disease\n1,no\n2,yes\n", "at least 40 rows"),
     ):

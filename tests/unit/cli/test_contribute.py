@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cofit.cli import contribute as command
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, TransportError
 from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.files.studies import load_study
@@ -135,7 +135,35 @@ def test_parties_that_are_down_are_named(tmp_path: Path, capsys: pytest.CaptureF
         code, _, err = site.contribute("owner-a")
     assert code == 1
     assert "'party-b' cannot be reached" in err
-    assert "Repeat the command: it resumes" in err
+    assert "This time nothing was charged or sent." in err and "resumes" not in err
+    assert not open_ledger(site.folder / "owner-a.state").charges()
+
+
+def test_a_party_that_goes_away_after_the_charge(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: Any) -> str:
+        raise TransportError("party-b", "'party-b' cannot be reached.")
+
+    monkeypatch.setattr(command, "ask_parties", lambda *_: {})
+    monkeypatch.setattr(command, "send", gone)
+    code, _, err = site.contribute("owner-a")
+    assert code == 1
+    assert "Repeat the command: it resumes" in err and "nothing was charged" not in err
+
+
+def test_an_interruption_before_the_charge_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> dict[str, str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "ask_parties", interrupted)
+    code, _, err = site.contribute("owner-a")
+    assert code == 130
+    assert "Interrupted. This time nothing was charged or sent." in err
+
+
+def test_the_key_of_somebody_who_is_no_owner(site: Site) -> None:
+    code, _, err = site.contribute("party-a", "--key", str(site.folder / "party-a.key"))
+    assert code == 2
+    assert "is no data owner of this study; those are ['owner-a', 'owner-b']" in err
 
 
 def test_an_interruption_says_how_to_go_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,8 @@ def test_a_state_directory_in_use_is_exit_code_1(tmp_path: Path, capsys: pytest.
         ({"name": "nobody"}, "takes no part"),
         ({"key": "party-b.key"}, "does not belong to the certificate"),
         ({"key": "party-a.pem"}, "is a certificate"),
-        ({"key": "none.key"}, "cannot be read"),
+        ({"key": "none.key"}, "must be a file that exists"),
+        ({"more": ("--workers", "2")}, "must be left out: the study has no compute.shards"),
     ],
 )
 def test_wrong_input_is_exit_code_2(
@@ -113,6 +114,16 @@ def test_wrong_input_is_exit_code_2(
     assert exit_of(*command(tmp_path, *more, **arguments)) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("option", [("--cluster", "tls://scheduler:8786"), ("--workers", "2")])
+def test_where_shards_are_is_refused_in_a_study_without_any(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, str]
+) -> None:
+    make_folder(tmp_path)
+    assert exit_of(*command(tmp_path, *option)) == 2
+    error = capsys.readouterr().err
+    assert option[0] in error and "compute.shards" in error
 
 
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:

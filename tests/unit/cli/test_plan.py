@@ -35,7 +35,7 @@ SECTIONS = (
     "Noise against signal",
     "Cost forecast",
 )
-FORECAST = {"dealer", "owners", "parties", "latency", "bandwidth", "line", "processors", "workers", "cores"}
+FORECAST = {"dealer", "owners", "parties", "latency", "bandwidth", "line", "processors", "workers", "cores", "here"}
 
 
 def planned(*arguments: str) -> str:
@@ -274,3 +274,16 @@ def test_the_check_of_rows_is_part_of_the_plan(options: list[str], way: str) -> 
     assert facts["check_delta"] == 2.0**-40
     assert (facts["check_projections"] > 0) == (way == "projections")
     assert facts["forecast"]["check"]["bytes"] > 0
+
+
+def test_a_forecast_for_this_machine() -> None:
+    usual, here, again = (
+        json.loads(CliRunner().invoke(cli, [*SMALL, "--json", *given]).stdout) for given in ([], ["--here"], [])
+    )
+    assert usual == again, "the usual forecast is that of everybody"
+    assert "pace" not in usual["forecast"]["assumed"]
+    pace = here["forecast"]["assumed"].pop("pace")
+    assert set(pace) == {"kernels", "bytes", "steps", "placed"} and min(pace.values()) > 0
+    assert here["forecast"]["assumed"] == usual["forecast"]["assumed"]
+    assert here["hash"] == usual["hash"] and here["forecast"]["total"]["bytes"] == usual["forecast"]["total"]["bytes"]
+    assert here["forecast"]["total"]["seconds"] != usual["forecast"]["total"]["seconds"]

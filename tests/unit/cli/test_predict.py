@@ -51,7 +51,7 @@ def expected(study: Study) -> list[float]:
 
 
 def predictions(
-    model: Path, data: Path, out: Path | None = None, *more: str, about: str = "weights as released (shrinkage 0)"
+    model: Path, data: Path, out: Path | None = None, *more: str, about: str = " rows scored"
 ) -> list[dict[str, str]]:
     """The table that the command writes; ``about`` is what it says beside it."""
     arguments = ["predict", str(model), str(data), *(() if out is None else ("--out", str(out))), *more]
@@ -101,7 +101,9 @@ def test_raw_weights_and_shrunk_ones(tmp_path: Path, capsys: pytest.CaptureFixtu
     np.savez(tmp_path / "new.npz", X=np.array([[0.0, 2.0], [0.0, -2.0]]))
     used = predictions(tmp_path / "model.json", tmp_path / "new.npz", about="shrinkage 0.5; --raw predicts")
     assert [float(row["score"]) for row in used] == [0.0, 0.0]
-    raw = predictions(tmp_path / "model.json", tmp_path / "new.npz", None, "--raw")
+    raw = predictions(
+        tmp_path / "model.json", tmp_path / "new.npz", None, "--raw", about="Predicted with the weights as released."
+    )
     expected = released.model.decision_function(released.encode(pa.table({"a": [0.0, 0.0], "b": [2.0, -2.0]})))
     assert [float(row["score"]) for row in raw] == expected.tolist()
     assert expected[0] > 0
@@ -116,13 +118,14 @@ def test_only_scores_are_overwritten(tmp_path: Path) -> None:
     model = model_file(tmp_path, study_of(), WEIGHTS)
     path, out = tmp_path / "new.csv", tmp_path / "scores.csv"
     path.write_text("\n".join(",".join(row) for row in (HEADER, *ROWS)) + "\n")
-    first = predictions(model, path, out)
+    first = predictions(model, path, out, about=f"2 rows scored: {out}. Predicted with the weights as released.")
     assert predictions(model, path, out) == first
     for other in (path, model):
         before = other.read_bytes()
         result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(other)])
         assert isinstance(result.exception, InvalidInputError)
-        assert f"'{other}' exists and holds no scores" in str(result.exception)
+        assert f"'{other}' exists, and is not overwritten" in str(result.exception)
+        assert "'id,score,probability,class'" in str(result.exception)
         assert other.read_bytes() == before
 
 
@@ -152,9 +155,11 @@ def test_a_vector_machine_has_no_probabilities(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("age", "years"), "column 'age' is missing"),
-        (("75", "175"), "beyond the agreed bounds"),
-        (("y", "q"), "is none of"),
+        (("age", "Age"), "column 'age' is missing (did you mean 'Age'?)"),
+        (("age", "years"), "column 'age' is missing; add it"),
+        (("75", "175"), "row 1: it is beyond the agreed bounds 0 to 100; correct it\n"),
+        (("75", ""), "row 1: the value is missing; fill it in, or remove the row\n"),
+        (("y", "q"), "is none of 'x', 'y', 'z'; write one of these"),
         (("0.5\n", "a lot\n"), "is not a number"),
     ],
 )
@@ -164,7 +169,7 @@ def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, change: tuple[
     text = "\n".join(",".join(row) for row in (HEADER, *ROWS)) + "\n"
     path.write_text(text.replace(*change, 1))
     result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(tmp_path / "scores.csv")])
-    assert message in str(result.exception)
+    assert message in f"{result.exception}\n"
     assert not (tmp_path / "scores.csv").exists()
 
 
@@ -203,7 +208,8 @@ def test_one_class_for_many_rows_is_told_on_standard_error(tmp_path: Path) -> No
     assert "calibrate_intercept" in warning
     assert "Warning" not in result.stdout
     to_a_file = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(tmp_path / "scores.csv")])
-    assert (to_a_file.stdout, to_a_file.stderr) == ("", result.stderr)
+    told = result.stderr.replace("rows scored.", f"rows scored: {tmp_path / 'scores.csv'}.")
+    assert (to_a_file.stdout, to_a_file.stderr) == ("", told)
     for ages in ([10] * 99, [10] * 99 + [90]):
         model, path = many(tmp_path, ages)
         assert "Warning" not in CliRunner().invoke(cli, ["predict", str(model), str(path)]).stderr

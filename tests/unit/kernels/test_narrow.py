@@ -58,7 +58,7 @@ def test_narrow_and_widen(rng: np.random.Generator, words: int) -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_every_step_of_a_truncation(rng: np.random.Generator, words: int, n: int) -> None:
     bits = 64 * words
-    for shift in (1, 8, 9, 24, 30, 33, 57, 63, bits - 1):
+    for shift in (1, 8, 9, 24, 30, 33, 57, min(65, bits - 3), bits - 2):
         size = -(-shift // 8)
         r_0, r_1, share, *opened = (random_words(rng, (n,), words) for _ in range(6))
         (top, top_numbers), (hidden, hidden_numbers), (third, third_numbers) = (drawn(rng, n, size) for _ in range(3))
@@ -84,7 +84,7 @@ def test_every_step_of_a_truncation(rng: np.random.Generator, words: int, n: int
         np.testing.assert_array_equal(share, encode(reduce(decode(share, words), words), words))
 
 
-@pytest.mark.parametrize("shift", [1, 20, 33, 61])
+@pytest.mark.parametrize("shift", [1, 20, 33, 61, 62])
 def test_a_whole_truncation(rng: np.random.Generator, words: int, shift: int) -> None:
     """As in sharing/rep3/proof.md: the summands of all parties make z / 2^shift, up to the carry."""
     bits, n, size = 64 * words, 1000, -(-shift // 8)
@@ -130,6 +130,17 @@ def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
         kernels.open_masked([z(3)], z(2), z(1), 33, z(3), z(2), 1)
     with pytest.raises(ValueError, match=r"'parts\[1\]' parameter of add_high must be an array of shape \(2,\)"):
         kernels.add_high(z(3), [z(2), z(1)], 33, z(3), 1)
-    for shift in (0, 64):
-        with pytest.raises(ValueError, match=r"'shift' parameter of add_high must be a number from 1 to 63"):
-            kernels.add_high(z(3), [z(2)], shift, z(3), 1)
+
+
+def test_a_shift_that_leaves_one_bit_is_refused() -> None:
+    """The number that is added before a truncation, 2^(k-2), would not be a whole number after it."""
+    for words in (1, 2):
+        n, most = 3 * words, 64 * words - 2
+        refused = rf"'shift' parameter of {{}} must be a number from 1 to {most}"
+        for shift in (0, most + 1, most + 2):
+            with pytest.raises(ValueError, match=refused.format("mask_parts")):
+                kernels.mask_parts(z(n), z(n), z(n), z(n), shift, z(n), z(n), words)
+            with pytest.raises(ValueError, match=refused.format("open_masked")):
+                kernels.open_masked([z(n)], z(n), z(n), shift, z(n), z(n), words)
+            with pytest.raises(ValueError, match=refused.format("add_high")):
+                kernels.add_high(z(n), [z(n)], shift, z(n), words)

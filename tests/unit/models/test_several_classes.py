@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,29 @@ def test_several_have_no_threshold_and_all_rows_of_one_class_are_told(fitted: Lo
     same = np.tile(X[Y == "red"][:1], (120, 1))
     with pytest.warns(OneClassWarning, match="All 120 rows are predicted to be of the class '.*', of 3"):
         fitted.predict(same)
+
+
+@pytest.mark.parametrize(("count", "is_told"), [(1, True), (4, True), (5, False)])
+def test_a_class_that_hardly_occurs_is_told_unless_it_was_agreed_on(count: int, is_told: bool) -> None:
+    labels = Y.copy()
+    labels[:count] = "Red"
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        LogisticRegression(**SETTINGS).fit([(X[:120], labels[:120]), (X[120:], labels[120:])])
+    found = [str(one.message) for one in told if "classes occur in the labels" in str(one.message)]
+    assert bool(found) is is_told
+    if is_told:
+        assert found[0].startswith("4 classes occur in the labels, and some in fewer than 5 of 300 records: ")
+        assert f"records: 'Red' ({count}). Correct the labels if that is a slip" in found[0]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        LogisticRegression(**SETTINGS, classes=["Red", *NAMES.tolist()]).fit(X, labels)
+    assert not [one for one in told if "classes occur" in str(one.message)]
+
+
+def test_a_message_does_not_name_the_table_twice(fitted: LogisticRegression) -> None:
+    with pytest.raises(InvalidInputError, match=r"^X has 2 features, but LogisticRegression is expecting 3 features"):
+        fitted.predict(X[:, :2])
 
 
 @pytest.mark.parametrize("settings", [{"recipe": "paper"}, {"delta": 0.0}])

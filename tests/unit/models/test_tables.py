@@ -97,7 +97,7 @@ HORIZONTAL: list[tuple[Any, Any, str]] = [
     ({"north": (np.zeros((600, 2)), np.arange(600) % 257)}, None, "at most 256 classes. Got 257 classes"),
     ({"north": (X, Y + 0.5)}, None, "Owner 'north': Unknown label type"),
     ({"north": (X, [0, 1, None, 1, 1, 0])}, None, "Owner 'north': 1 of 6 labels are missing, first in row 2"),
-    ({"north": (X, [0.0, 1.0, np.nan, 1.0, 1.0, 0.0])}, None, "Owner 'north': Input y contains NaN"),
+    ({"north": (X, [0.0, 1.0, np.nan, 1.0, 1.0, 0.0])}, None, "'north': 1 of 6 labels are missing, first in row 2"),
     ({"north": (X, Y), "south": (X, np.where(Y == 1, "yes", "no"))}, None, "do not fit together: Mix of label"),
     ({"north": (X, Y.astype("datetime64[D]"))}, None, "Owner 'north': the labels are dates"),
     ({"north": (X.astype(complex), Y)}, None, "Owner 'north': Complex data not supported"),

@@ -344,3 +344,7 @@ def explained(section: str) -> list[str]:
 )
 def test_the_page_explains_every_field(section: str, kind: Any) -> None:
     assert sorted(explained(section)) == sorted(field.name for field in fields(kind))
+
+
+def test_printing_a_certificate_shows_its_text() -> None:
+    assert str(EXAMPLE) == EXAMPLE.to_text()

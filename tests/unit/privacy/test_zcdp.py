@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError
+from cofit.privacy import zcdp
 from cofit.privacy.zcdp import SMALLEST_DELTA, delta_of, gaussian_sigma, largest_rho, total_delta
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(3), Fraction(10), Fraction(50)]
@@ -21,6 +22,27 @@ GUARD = 200
 def number(fraction: Fraction) -> mpmath.mpf:
     with mpmath.workprec(GUARD):
         return mpmath.mpf(fraction.numerator) / fraction.denominator
+
+
+RHOS = (1e-300, 1e-20, 1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 10.0, 100.0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 10.0, 1024.0])
+@pytest.mark.parametrize("rho", RHOS)
+def test_the_alpha_that_is_searched_is_the_best(rho: float, epsilon: float) -> None:
+    """Where the derivative of ln delta changes its sign, to 12 digits."""
+    found = zcdp._best_t(rho, epsilon)
+
+    def slope(t: mpmath.mpf) -> mpmath.mpf:
+        return (1 + 2 * t) * rho - epsilon - mpmath.log1p(1 / t)
+
+    with mpmath.workdps(700):
+        assert slope(found * (1 - mpmath.mpf(10) ** -12)) < 0 < slope(found * (1 + mpmath.mpf(10) ** -12))
+
+
+def test_where_delta_is_1_or_nothing_the_search_ends() -> None:
+    assert zcdp._best_t(65_536.0, 0.1) == pytest.approx(math.exp(-700))
+    assert zcdp._best_t(1e-310, 1024.0) == zcdp._best_t(0.0, 1.0) == 2.0**1009
 
 
 def discrete_profile(sigma: Fraction, shift: tuple[int, ...], epsilon: Fraction) -> mpmath.mpf:

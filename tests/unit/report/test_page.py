@@ -135,6 +135,17 @@ def test_noisy_descent_is_shown_and_not_judged(kind: str) -> None:
     assert values == pytest.approx(sorted(np.abs(published_weights(model)[0])), abs=0.06 * level)
 
 
+@pytest.mark.parametrize(
+    ("kind", "title"), [("clipped", "Logistic regression of "), ("no intercept", "Linear support vector machine of ")]
+)
+def test_the_title_is_short_and_the_line_below_it_exact(kind: str, title: str) -> None:
+    model = descended(**DESCENTS[kind])
+    page = page_of(model)
+    assert f"<h1><bdi>{title}" in page
+    exact = html.escape(model.certificate.model[1:])
+    assert "(" in exact and f"{exact}, released" in page
+
+
 def test_a_shrinkage_is_told() -> None:
     model = descended(**DESCENTS["owners, centred"])
     assert "moved towards 0" not in Page(page_of(model.shrunk(0))).text

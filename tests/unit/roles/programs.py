@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import secrets
 import signal
 import time
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit import FixedPoint, Party
+from cofit.arithmetic.prg import fresh_seed
 from cofit.errors import DisputeError, TransportError
 
 SILENCE = 4.0
@@ -181,3 +184,9 @@ def large_products(party: Party) -> list[int]:
     squares = [x[i : i + step].squared_distances(w, 4).sum(axis=0) for i in range(0, rows, step)]
     found = [(x @ w).sum(), (x.T @ r).sum(), x.inner(x).sum(), x.sum(axis=1).sum(), squares[3].sum()]
     return [int(party.open(value, reason="test")) for value in found]
+
+
+def draw(party: Party) -> tuple[bytes, ...]:
+    """Return what each source of randomness gives here."""
+    rng = np.random.default_rng()
+    return fresh_seed(), secrets.token_bytes(16), os.urandom(16), random.randbytes(16), rng.bytes(16)

@@ -31,8 +31,8 @@ BAD_CELLS = [
     ("smoker", 1, "maybe", "unknown value", "it is none of 0, 1, false, true, no, yes"),
     ("smoker", 1, "2", "unknown value", "it is none of"),
     ("smoker", 1, "", "missing", "the value is missing"),
-    ("group", 1, "X", "unknown value", "it is none of x, y, z"),
-    ("ill", 1, "perhaps", "unknown value", "it is none of no, yes"),
+    ("group", 1, "X", "unknown value", "it is none of 'x', 'y', 'z'; write one of these"),
+    ("ill", 1, "perhaps", "unknown value", "it is none of 'no', 'yes'"),
     ("ill", 1, None, "missing", "the value is missing; fill it in, or remove the row"),
 ]
 
@@ -127,13 +127,13 @@ def test_texts_that_are_dates_are_refused_with_what_to_give_instead(text: str) -
     [
         ({"age": LEFT_OUT, "aeg": GOOD["age"]}, "column 'age' is missing (did you mean 'aeg'?)"),
         ({"aeg": GOOD["age"]}, "column 'aeg' is not one that this owner brings"),
-        ({"ill": LEFT_OUT}, "column 'ill' is missing"),
+        ({"ill": LEFT_OUT}, "column 'ill' is missing; add it, or agree on a study without it"),
         ({"id": LEFT_OUT}, "column 'id' is missing"),
         ({"age": [True] * ROWS}, "column 'age' has the type bool; the study says it holds numbers"),
         ({"age": [[1]] * ROWS}, "column 'age' has the type list"),
         ({"age": [None] * ROWS}, "column 'age', rows 1, 2, 3 and 4: the value is missing"),
         ({"smoker": [b"x"] * ROWS}, "column 'smoker' has the type binary"),
-        ({"group": [0.5] * ROWS}, "column 'group' has the type double; the study says it holds one of x, y, z"),
+        ({"group": [0.5] * ROWS}, "column 'group' has the type double; the study says it holds one of 'x', 'y', 'z'"),
         ({"ill": [None] * ROWS}, "column 'ill', rows 1, 2, 3 and 4: the value is missing"),
         ({"id": [0.5] * ROWS}, "column 'id' has the type double; row keys are texts or whole numbers"),
         ({"id": ["P1", "", "P3", "P4"]}, "column 'id', row 2: the row key is missing"),

@@ -99,7 +99,7 @@ BAD_VALUES: list[tuple[str, Any, str]] = [
     ("model.tolerance", 0.5, "'model.tolerance'.*at most 0.1"),
     ("model.allow_unproven", 1, "'model.allow_unproven'"),
     ("model.intercpt", True, "'model.intercpt'.*did you mean 'intercept'"),
-    ("privacy.epsilon", LEFT_OUT, "'privacy.epsilon'.*add it"),
+    ("privacy.epsilon", LEFT_OUT, "'privacy.epsilon' parameter of the study is missing: .*; add it\\.$"),
     ("privacy.epsilon", 0, "'privacy.epsilon'"),
     ("privacy.delta", 1, "'privacy.delta'"),
     ("privacy.delta", -1, "'privacy.delta'"),

@@ -70,6 +70,16 @@ def test_values_that_are_all_the_same_are_told() -> None:
     assert "close together" not in text
 
 
+@pytest.mark.parametrize("features", [encoded(), None], ids=["with features", "alone"])
+def test_a_label_that_is_the_same_in_every_row_is_told(features: np.ndarray[Any, Any] | None) -> None:
+    labels = np.ones(ROWS, dtype=np.int64)
+    text = range_warning(study_of(), "owner-a", EncodedTable(features, labels, None)) or ""
+    assert text.startswith("In your table the label, 'ill', is the same in every row.")
+    assert "nobody else is told" in text
+    labels[7] = 0
+    assert range_warning(study_of(), "owner-a", EncodedTable(features, labels, None)) is None
+
+
 def test_what_uses_its_range_or_is_rare_or_short_is_not_told() -> None:
     table = encoded()
     assert not warned(study_of(), table)

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -109,6 +110,32 @@ def test_a_slow_look_up_takes_nothing_from_the_attempt(monkeypatch: pytest.Monke
         with converse(identity("owner-a"), peer_at(1), TERMS, connect_timeout=30.0) as conversation:
             conversation.request({})
         assert places == [1]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "two.example"], ids=["said", "found by its name"])
+def test_a_peer_that_must_be_elsewhere_is_not_dialled_here(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name may lead to several addresses, some of them here: only the others are dialled."""
+    with receiving() as reception:
+        leads_to(monkeypatch, [("127.0.0.1", reception.port)])
+        peer = peer_at(reception.port, host)
+        with converse(identity("owner-a"), peer, TERMS, connect_timeout=30.0) as conversation:
+            conversation.request({})
+        dialled: list[Any] = []
+        honest = socket.socket.connect_ex
+
+        def connect_ex(self: socket.socket, address: Any) -> int:
+            dialled.append(address)
+            return honest(self, address)
+
+        monkeypatch.setattr(socket.socket, "connect_ex", connect_ex)
+        elsewhere = replace(peer, may_be_near=False)
+        with pytest.raises(PeerSilentError, match="one of this machine itself"):
+            converse(identity("owner-a"), elsewhere, TERMS, connect_timeout=1.0)
+        assert dialled == []
+        leads_to(monkeypatch, [("127.0.0.1", reception.port), ("192.0.2.1", 9)])
+        with pytest.raises(PeerSilentError):
+            converse(identity("owner-a"), elsewhere, TERMS, connect_timeout=1.0)
+        assert {place for place, _ in dialled} == {"192.0.2.1"}
 
 
 def test_a_far_peer_gets_the_time_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

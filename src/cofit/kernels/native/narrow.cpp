@@ -21,8 +21,8 @@ std::size_t checked_bytes(const char* function, long long bytes, std::size_t wor
 
 unsigned checked_shift(const char* function, long long shift, std::size_t words) {
   const long long bits = static_cast<long long>(64 * words);
-  if (shift <= 0 || shift >= bits)
-    refuse_value(function, "shift", "a number from 1 to " + std::to_string(bits - 1), std::to_string(shift));
+  if (shift <= 0 || shift > bits - 2)
+    refuse_value(function, "shift", "a number from 1 to " + std::to_string(bits - 2), std::to_string(shift));
   return static_cast<unsigned>(shift);
 }
 

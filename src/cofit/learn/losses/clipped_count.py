@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import IntegerRing
+from cofit.arithmetic import IntegerRing, reals
 from cofit.learn.batches import in_batches
 from cofit.learn.losses.clipped_difference import ClippedDifference
 from cofit.learn.losses.clipped_residual import Reals
@@ -129,7 +129,7 @@ class ClippedCount(ClippedDifference):
 @cache
 def _polynomial(largest: int, unit: int, distance: Fraction, bits: int) -> Approximation:
     middle, half = Count(largest).predictor((0.0, float(largest)))
-    magnitudes = {rho: math.ceil(math.exp(middle + half * (rho + 1 / rho) / 2) / unit * 1.001) for rho in _ELLIPSES}
+    magnitudes = {rho: math.ceil(reals.exp(middle + half * (rho + 1 / rho) / 2) / unit * 1.001) for rho in _ELLIPSES}
     best = min(magnitudes, key=lambda rho: (required_degree(rho, magnitudes[rho], distance), rho))
 
     def rate(t: Any) -> Any:

@@ -14,14 +14,13 @@ Four times that, of half margins m = M / 2, is min(1, 4 sigmoid(-2 m)), of which
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from cofit.arithmetic import FixedPoint, IntegerRing
+from cofit.arithmetic import FixedPoint, IntegerRing, reals
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import Evaluation, Loss, Reals, times_scale
 from cofit.protocols import sigmoid
@@ -64,7 +63,7 @@ class Logistic(Loss):
         """|sigmoid(z) - y| <= sigmoid(|z|)."""
         if radius is None or radius > 30:
             return Fraction(1)
-        return min(Fraction(1 / (1 + math.exp(-float(radius)))) + _FLOAT_SLACK, Fraction(1))
+        return min(Fraction(1 / (1 + reals.exp(-float(radius)))) + _FLOAT_SLACK, Fraction(1))
 
     def value(self, y: Reals, z: Reals) -> Reals:
         return np.asarray(np.logaddexp(0, z) - y * z)
@@ -212,7 +211,4 @@ class AnySigmoid(Evaluation):
 
 def _next_power(radius: Fraction) -> int:
     """The smallest r with radius <= 2^r."""
-    exponent = math.ceil(math.log2(radius)) if radius > 0 else _SMALLEST_EXPONENT
-    while Fraction(2) ** exponent < radius:
-        exponent += 1
-    return exponent
+    return reals.ceil_log2(radius) if radius > 0 else _SMALLEST_EXPONENT

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic import reals
 from cofit.errors import InvalidInputError
 from cofit.learn.targets.target import Range, Reals, Target
 from cofit.secret import SecretArray
@@ -67,7 +68,7 @@ class Count(Target):
 
     def predictor(self, target_range: Range) -> tuple[float, float]:
         """Of the logarithm of the rate."""
-        lowest, highest = math.log(LEAST_RATE), math.log(target_range[1])
+        lowest, highest = reals.log(float(LEAST_RATE)), reals.log(target_range[1])
         return (lowest + highest) / 2, (highest - lowest) / 2
 
     def predicted(self, scores: Reals, target_range: Range) -> Reals:

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint
+from cofit.arithmetic import FixedPoint, reals
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import KEPT, at_epsilon, sigma_for, split
 from cofit.privacy.events import gaussian_event, sampled_gaussian_event
@@ -63,7 +63,7 @@ class Gaussian(Mechanism):
     @property
     def expected_norm(self) -> float:
         half = self.dimension / 2
-        return float(self.scale) * math.sqrt(2) * math.exp(math.lgamma(half + 0.5) - math.lgamma(half))
+        return float(self.scale) * math.sqrt(2) * reals.exp(reals.log_gamma(half + 0.5) - reals.log_gamma(half))
 
     @property
     def distribution(self) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
-from cofit.arithmetic import FixedPoint
+from cofit.arithmetic import FixedPoint, reals
 from cofit.errors import RangeError
 from cofit.privacy.mechanisms.mechanism import square_root_up
 
@@ -20,9 +19,9 @@ def grid_for(
 
     That is always added, also where ``weights`` lie on the grid already: no caller has to prove that they do.
     """
-    grid_bits = min(weights.fraction_bits, math.floor(_STEPS - math.log2(scale)))
-    largest = math.log2(radius + (1 << _HEADROOM) * scale) + grid_bits
-    if grid_bits < 0 or largest > weights.ring.value_bits - 1:
+    grid_bits = min(weights.fraction_bits, _STEPS - reals.ceil_log2(scale))
+    largest = radius + (1 << _HEADROOM) * scale
+    if grid_bits < 0 or largest * (1 << grid_bits) > 1 << (weights.ring.value_bits - 1):
         raise RangeError(
             f"Noise of scale {float(scale):.3g} does not fit {weights.ring.name}. Use a larger epsilon, a larger l2, "
             f"or more rows."

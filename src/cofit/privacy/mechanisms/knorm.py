@@ -29,7 +29,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import Z128, FixedPoint
+from cofit.arithmetic import Z128, FixedPoint, reals
 from cofit.errors import RangeError, parameter_error
 from cofit.privacy.events import KNormEvent
 from cofit.privacy.mechanisms.mechanism import EventMaker, Mechanism, Wanted, rounded_up, square_root_up
@@ -109,7 +109,7 @@ def calibrate_knorm(
     largest = Fraction(dimension << exponential.integer_digits(PRECISION)) * Fraction(4097, 4096)
     first = rounded_up(sensitivity / epsilon)
     room = weights.ring.value_bits - _HEADROOM
-    integer_bits = max(math.ceil(math.log2(2 * first * largest + radius)), 0)
+    integer_bits = max(reals.ceil_log2(2 * first * largest + radius), 0)
     fine_bits = min(room - integer_bits, _SAMPLE.ring.bits // 2 + 32)
     if fine_bits < 1 or first.denominator.bit_length() + _SAMPLE.fraction_bits > _SAMPLE.ring.value_bits - _HEADROOM:
         raise RangeError(
@@ -122,7 +122,7 @@ def calibrate_knorm(
     )  # of the truncation, also if there is none
     scale = rounded_up(sensitivity / epsilon)
     deviation = float(scale) * math.sqrt(dimension + 1)
-    grid_bits = max(0, math.ceil(_GRID_PER_DEVIATION - math.log2(deviation)))
+    grid_bits = max(0, _GRID_PER_DEVIATION - reals.floor_log2(deviation))
     error = scale * knorm.coupling_error(dimension, _SAMPLE) + Fraction(1, 1 << fine_bits)
     borders = dimension * (2 * error * (1 << grid_bits) + error / scale)
     distance = rounded_up(knorm.tv_distance(dimension, _SAMPLE) + knorm.exception(dimension, Z128) + borders)

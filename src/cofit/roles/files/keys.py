@@ -65,6 +65,10 @@ def _private_text(file: Path) -> str:
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_KEY:
             raise InvalidInputError(f"The key must be a file as `cofit keygen` makes it. Got '{file}' instead.")
         text = file.read_text(encoding="ascii")
+    except FileNotFoundError:
+        raise InvalidInputError(
+            f"The key must be a file that exists, as `cofit keygen` makes it. Got '{file}' instead."
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no PEM file"
         raise InvalidInputError(f"The key '{file}' cannot be read: {why}.") from None

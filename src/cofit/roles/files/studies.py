@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -114,7 +115,14 @@ def _toml(path: Path, what: str) -> dict[str, Any]:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InvalidInputError(f"{path}: line {line} is not UTF-8 text. Save the file as UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"{path} is not valid TOML: {error}.") from None
+        raise InvalidInputError(f"{path} is not valid TOML: {error}.{_comma(str(error), raw.decode())}") from None
+
+
+def _comma(error: str, text: str) -> str:
+    """Return what to write, if the line that the error names has a decimal comma; the line itself is not shown."""
+    found = re.search(r"at line (\d+)", error)
+    line = text.split("\n")[int(found[1]) - 1] if found else ""
+    return " Write numbers with a decimal point, as in 1.5." if re.search(r"=\s*[+-]?\d+,\d", line) else ""
 
 
 def _bytes(path: Path, what: str, largest: int) -> bytes:

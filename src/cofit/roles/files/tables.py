@@ -24,6 +24,7 @@ from cofit.study.problems import TableError
 from cofit.study.sparse_table import SparseTable
 
 _USUAL_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_SHEETS = {".xls", ".xlsx", ".ods"}
 _SUFFIXES = ".csv, .tsv, .parquet, .arrow, .feather or .npz"
 
 
@@ -110,7 +111,8 @@ def _read_by_ending(
         raise TableError(f"'{file}' is not a readable {suffix} file: {str(error).splitlines()[0]}") from None
     except OSError as error:
         raise InvalidInputError(f"'{file}' cannot be read: {error.strerror or error}.") from None
-    raise InvalidInputError(f"The name of a table must end in {_SUFFIXES}. Got '{file}' instead.")
+    sheet = " Save the sheet as CSV, in UTF-8." if suffix in _SHEETS else ""
+    raise InvalidInputError(f"The name of a table must end in {_SUFFIXES}. Got '{file}' instead.{sheet}")
 
 
 def _whole(values: Sequence[object]) -> bool:

@@ -26,6 +26,7 @@ from pickle import PicklingError
 
 from cofit import kernels
 from cofit.errors import CofitError, InvalidInputError, StoppedError
+from cofit.roles.local.forked import forked_context
 from cofit.roles.local.member import Agenda, Job, Outcomes, ReportingParty
 from cofit.roles.local.progress import Listener, Progress, silent
 from cofit.transport import Mesh, Peer, connect_mesh, generate_identity, listen
@@ -37,7 +38,7 @@ _GRACE = 2.0
 def run_processes(
     agenda: Agenda, jobs: Mapping[str, Job], threads: int | None = None, listener: Listener = silent
 ) -> Outcomes:
-    """Run every member's job in a spawned process; return what each brought back, or its error.
+    """Run every member's job in a process of its own; return what each brought back, or its error.
 
     ``threads``: kernel threads of each process; None leaves the kernels' default. ``listener`` is called here, in the
     launcher, with what the reporting party tells; an error of its own kills everybody and is raised.
@@ -47,7 +48,7 @@ def run_processes(
             "run_local(processes=True) was reached while a party's process was importing your script. Put the call "
             "under 'if __name__ == \"__main__\":' so that importing the script does not start another run."
         )
-    context = multiprocessing.get_context("spawn")
+    context = forked_context()
     children: dict[str, tuple[BaseProcess, Connection]] = {}
     try:
         for name in agenda.members:

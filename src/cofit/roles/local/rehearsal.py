@@ -60,9 +60,10 @@ class Staged(Generic[S]):
         owners = {owner.name for owner in self.study.owners}
         if set(self.data) != owners:
             missing, unknown = sorted(owners - set(self.data)), sorted(set(self.data) - owners)
-            raise InvalidInputError(
-                f"Give one table for every owner, as --data OWNER=FILE. Missing: {missing}; not owners: {unknown}."
+            wrong = (f"; no owner of this study: {', '.join(unknown)}" if unknown else "") + (
+                f"; still missing: {', '.join(missing)}" if missing else ""
             )
+            raise InvalidInputError(f"Give one table for every owner, as --data OWNER=FILE{wrong}.")
         for owner, table in self.data.items():
             if not table.is_file():
                 raise InvalidInputError(f"The table of '{owner}' must be a file that exists. Got '{table}' instead.")
@@ -190,8 +191,12 @@ def run_staged(
     """
     study = rehearsal.study
     identity = load_identity_for(study, rehearsal.key(rehearsal.analyst), rehearsal.analyst)
-    for folder in ("state", "logs"):
-        (rehearsal.out / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        for folder in ("state", "logs"):
+            (rehearsal.out / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        where = f"The folder '{rehearsal.out}' cannot be used"
+        raise InvalidInputError(f"{where}: {error.strerror}. Choose another --out.") from None
     with _servers(rehearsal) as servers:
         dealer = " and a dealer" if rehearsal.dealers else ""
         tell(f"Started {len(rehearsal.parties)} parties{dealer}; waiting until they answer.")

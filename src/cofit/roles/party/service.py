@@ -60,10 +60,10 @@ class PartyService(Service):
         check_certificate(identity, entry)
         limit = study.compute.memory if memory is None else memory
         check_limit(job, memory)
+        self._cluster = _cluster(job, identity.name, Path(state) / WORKERS, cluster, workers)
         self._state = PartyState(state, study.hash, identity.name)
         callers = [*names, *([] if study.dealer is None else [study.dealer.name])]
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
-        self._cluster = _cluster(job, identity.name, self._state, cluster, workers)
         if limit is not None and job.memory is not None and job.memory.exceeds(limit) and cluster is None:
             check_space(self._state.directory, job.memory.matrix * (job.shards or 1))
         active = study.spec.active
@@ -123,7 +123,7 @@ class PartyService(Service):
             _log.info("the contribution of '%s' is complete (%d of %d)", peer, complete, len(uploads))
 
 
-def _cluster(job: Job, name: str, state: PartyState, address: str | None, workers: int | None) -> Cluster | None:
+def _cluster(job: Job, name: str, directory: Path, address: str | None, workers: int | None) -> Cluster | None:
     """Return where the shards of a party are; None where the study has none. InvalidInputError for wrong options."""
     given = "--cluster" if address is not None else "--workers"
     if job.shards is None:
@@ -140,7 +140,7 @@ def _cluster(job: Job, name: str, state: PartyState, address: str | None, worker
         reason = f"at most {most} with scheme '{job.spec.name}', which counts the sessions of all shards"
         raise parameter_error("compute.shards", "a study", reason, job.shards)
     host = next(party.host for party in job.study.parties if party.name == name)
-    return Cluster(address, workers, state.directory / WORKERS, host)
+    return Cluster(address, workers, directory, host)
 
 
 def check_limit(job: Job, memory: int | None) -> None:

@@ -18,13 +18,14 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from cofit.errors import CofitError, ProtocolError, StateError, TransportError
+from cofit.learn.division import DELEGATION_BYTES
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.durable import disk_problem
 from cofit.roles.files.share_files import engine_on
@@ -303,6 +304,7 @@ class PartySessions(Sessions[Begin]):
             dealer = dealers[0].name if dealers else None
             scheme = scheme_of(job.spec)(mesh, self._names, dealer, job.spec)
             scheme.engine, scheme.on_failure = engine or scheme.engine, end
+            scheme.sessions = 1 + (job.shards or 0)
             try:
                 scheme.setup()
                 with self._spread(mesh, job, state, end, on_disk) as spread:
@@ -329,9 +331,7 @@ class PartySessions(Sessions[Begin]):
         spread = Spread(self._cluster, job, self._identity, job.shards, on_disk, state.component, check)
         if most is not None:
             spread.begun = partial(begin_once, state, most=most)
-        spread.met = lambda told: self._audit.write(
-            "shards met", shards=job.shards, delegations=hashlib.sha256(b"".join(told)).hexdigest()
-        )
+        spread.met = self._meet
         well = False
         try:
             yield spread
@@ -341,6 +341,17 @@ class PartySessions(Sessions[Begin]):
             raise
         finally:
             spread.end(well=well)
+
+    def _meet(self, told: Sequence[bytes]) -> None:
+        """Note whom the shards of this session are to meet.
+
+        ProtocolError where a check failed at a shard in the session before, and is noted only now: all shards have
+        answered in this one, so that none of them waits for that any more.
+        """
+        if self._ended:
+            raise ProtocolError("A check failed at a worker, in the session before. This one ends, and none follows.")
+        shards = len(told[0]) // DELEGATION_BYTES
+        self._audit.write("shards met", shards=shards, delegations=hashlib.sha256(b"".join(told)).hexdigest())
 
     def _noted_failure(self, end: Callable[[], None]) -> None:
         """Note durably that a check failed at a worker, or raise StateError: it is tried again, and nobody is told."""

@@ -26,9 +26,7 @@ def opened(connect: Connect, party: str) -> Iterator[Conversation]:
     try:
         opening = connect(party)
     except (PeerSilentError, PeerClosedError) as error:
-        raise TransportError(
-            party, f"'{party}' cannot be reached: {error} What it has acknowledged is not lost."
-        ) from None
+        raise TransportError(party, f"'{party}' cannot be reached: {error}") from None
     with opening as conversation:
         yield conversation
 

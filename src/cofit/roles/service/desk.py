@@ -92,7 +92,7 @@ class Desk:
                 _log.error(
                     "a request of '%s' was refused (%s) and could not be noted: %s", peer, why, disk_problem(error)
                 )
-        raise RefusedError(f"Refused: {why}.")
+        raise RefusedError(f"{why}.")
 
 
 class Invitations(Generic[B]):

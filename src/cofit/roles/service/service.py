@@ -22,7 +22,8 @@ from cofit.roles.jobs.job import Job
 from cofit.roles.service.desk import Desk
 from cofit.roles.service.doors import BUSY_SECONDS, BusyError, answerable
 from cofit.study.document import PartyEntry
-from cofit.transport import MAX_PAYLOAD_BYTES, Conversation, Identity, Listener, Reception, Terms, listen
+from cofit.transport import MAX_PAYLOAD_BYTES, Conversation, Identity, Listener, Reception, Refused, Terms, listen
+from cofit.transport.refusals import EXPLAINED
 
 _log = logging.getLogger(__name__)
 _IDLE_SECONDS = 600.0
@@ -128,7 +129,8 @@ class Service:
     def _refused(self, kind: str, peer: str | None, address: str) -> None:
         self._desk.doors.turned_away(kind, peer)
         if self._desk.doors.loggable("connection", peer or ""):
-            _log.warning("a connection from %s (%s) was refused: %s", address, peer or "unknown", kind)
+            why = EXPLAINED[Refused(kind)]
+            _log.warning("a connection from %s (%s) was refused (%s): %s", address, peer or "unknown", kind, why)
         with contextlib.suppress(OSError):
             self._audit.note("connection refused", peer, kind=kind, address=address)
 

@@ -1,4 +1,4 @@
-"""The Dask cluster of one party: connecting to it, its TLS, and a shard's object on one of its workers.
+"""The Dask cluster of one party: connecting to it, its TLS, and the objects of shards on its workers.
 
 Dask carries what is the party's own: classes and public facts by way of its scheduler, shares directly between the head
 and the workers (``direct_to_workers``). It loads pickles from whoever is in the cluster, so a cluster belongs to one
@@ -17,93 +17,45 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cofit import kernels
 from cofit.errors import InvalidInputError, StateError, TransportError, parameter_error
 from cofit.learn.division import MOST_SHARDS
-from cofit.roles.shards.worker import HOST, LEASE_SECONDS, OF_SESSION, VERSION, ShardWorker, host_of
+from cofit.roles.shards.shard import Shard
+from cofit.roles.shards.worker import HOST, VERSION, ShardWorker, host_of
 
 if TYPE_CHECKING:
     from distributed import Client
-    from distributed.actor import ActorFuture
 
 _log = logging.getLogger(__name__)
-_WATCH_SECONDS = 5.0
 _PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 5.0
 _CLOSE_SECONDS = 10.0
-_LOCAL: dict[str, Any] = {
+_SETTINGS: dict[str, Any] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    "distributed.worker.profile.enabled": False,
     "distributed.deploy.lost-worker-timeout": "10m",
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.tick.cycle": "10s",
+    "distributed.admin.system-monitor.interval": "60s",
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.client.scheduler-info-interval": "60s",
 }
-"""Dask's pages about a cluster are for everybody on the machine: there are none. Its profiler, which looks at every
-thread a hundred times a second, costs more than a small step of training: not here. And a killed worker has this time
-to come back on a busy machine, before Dask gives its place up for good."""
+"""Dask's pages about a cluster are for everybody on the machine: there are none. A killed worker has ten minutes to
+come back on a busy machine, before Dask gives its place up for good. Its profiler, its clocks and its statistics take
+2 % of a core while a worker waits, and 3 % at the head: a tenth of that without them."""
 MOST_WORKERS = 1024
 _THIS_MACHINE = "127.0.0.1"
 _CONNECTIONS = 4  # to each shard: one that is watched, one that computes, and some to come
 THREADS = "COFIT_THREADS"
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s/:\[\]]+):[1-9][0-9]{0,4}")
-
-
-class Shard:
-    """The object of one shard, on one worker. Calls return futures of Dask; everything goes there directly."""
-
-    def __init__(self, number: int, client: Client, future: Any, actor: Any) -> None:
-        self.number = number
-        self._client = client
-        self._future, self._actor = future, actor
-        self._watch: ActorFuture[bool] | None = None
-        self._answered_at = time.monotonic()
-        self._left = False
-        self.session = b""
-        """The session that calls are for: one that comes late, in another session, is refused there."""
-
-    def ask(self, method: str, *arguments: Any) -> ActorFuture[Any]:
-        """Call a method of ``ShardWorker``."""
-        if method in OF_SESSION:
-            arguments = (self.session, *arguments)
-        with self._client.as_current():  # an actor finds its client there
-            try:
-                call: Callable[..., ActorFuture[Any]] = getattr(self._actor, method)
-            except RuntimeError:  # Dask knows already that its worker is gone
-                raise self.lost_error() from None
-            return call(*arguments)
-
-    @property
-    def lost(self) -> bool:
-        """Whether its worker is gone, as Dask says, does not answer, or took this head for gone."""
-        silent = time.monotonic() - self._answered_at > LEASE_SECONDS
-        return self._left or silent or self._future.status != "finished"
-
-    def lost_error(self) -> TransportError:
-        """Return what to raise then."""
-        return TransportError(
-            f"worker of shard {self.number}",
-            f"The worker of shard {self.number} is lost. The session is repeated with other workers.",
-        )
-
-    def watch(self) -> bool:
-        """Ask how it is; return whether it says that a check failed. Does not wait."""
-        if self._watch is not None and not self._watch.done():
-            return False
-        failed = False
-        if self._watch is not None:
-            try:
-                failed = self._watch.result()
-                self._answered_at = time.monotonic()
-            except StateError:
-                self._left = True
-            except Exception:
-                _log.debug("shard %d does not answer", self.number)  # a lost worker: ``lost`` says so
-        self._watch = None
-        with contextlib.suppress(TransportError):
-            self._watch = self.ask("watch", 0.0 if failed else _WATCH_SECONDS)
-        return failed
 
 
 class Cluster:
@@ -123,7 +75,7 @@ class Cluster:
         self._local: Any = None
         self._shards: dict[int, Shard] = {}
         self._watching: threading.Thread | None = None
-        self._closed = threading.Event()
+        self._closed, self._answered = threading.Event(), threading.Event()
         self.on_failure: Callable[[], None] = _nothing
         """Called, in the watching thread, when a check failed at a worker: notes it durably."""
 
@@ -133,9 +85,7 @@ class Cluster:
         seconds: how long to wait for the scheduler and for a worker.
         """
         client = self._connected(seconds)
-        for number, shard in list(self._shards.items()):
-            if shard.lost or number >= count:
-                del self._shards[number]
+        self._drop_lost(count, seconds)
         addresses = self._addresses(client, seconds)
         if self._watching is None:
             self._watching = threading.Thread(target=self._watch, name="watch over shards", daemon=True)
@@ -159,6 +109,7 @@ class Cluster:
                 self._shards[number] = Shard(number, client, future, future.result(timeout=seconds))
             except Exception as error:
                 raise TransportError("worker", f"A worker cannot take a shard: {_text(error)}") from None
+        self._answered.set()  # these are to be watched, too
         return [self._shards[number] for number in range(count)]
 
     def look(self, seconds: float) -> None:
@@ -175,6 +126,7 @@ class Cluster:
     def close(self) -> None:
         """Let go of all shards, and end the workers that were started here. Closing twice is fine."""
         self._closed.set()
+        self._answered.set()
         if self._watching is not None:
             self._watching.join(_CLOSE_SECONDS)
         self._shards.clear()
@@ -189,6 +141,7 @@ class Cluster:
             raise StateError("The cluster of this party was closed: the party stops, or has its release.")
         self._disconnect()
         distributed = _distributed()
+        importlib.import_module("dask").config.set(_SETTINGS)
         logging.getLogger("distributed").setLevel(logging.ERROR)
         try:
             if self._address is None:
@@ -212,7 +165,6 @@ class Cluster:
         workers = self._workers or 1
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _log.info("starts %d workers on this machine", workers)
-        importlib.import_module("dask").config.set(_LOCAL)
         return distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=_threads(workers),
@@ -251,13 +203,28 @@ class Cluster:
             raise TransportError("scheduler", "The cluster has no workers.")
         return found
 
+    def _drop_lost(self, count: int, seconds: float) -> None:
+        """Drop the shards that no worker has any more. Dask may not know that yet: so each of them is asked.
+
+        Where a worker does not answer, Dask has some time to notice: its place is not to be given to a new shard.
+        """
+        asked: dict[int, Future[Any]] = {}
+        for number, shard in list(self._shards.items()):
+            with contextlib.suppress(TransportError):
+                if not shard.lost and number < count:
+                    asked[number] = shard.ask("watch", 0.0)
+        until = time.monotonic() + seconds
+        self._shards = {k: self._shards[k] for k, future in asked.items() if self._shards[k].answers(future, until)}
+
     def _watch(self) -> None:
         """Let every shard know that we live, and hear of failed checks, until closed."""
         while not self._closed.wait(_PAUSE_SECONDS):
+            self._answered.clear()
             for shard in list(self._shards.values()):
-                if shard.watch() and self._noted():
+                if shard.watch(self._answered.set) and self._noted():
                     with contextlib.suppress(TransportError):
                         shard.ask("noted")
+            self._answered.wait(_LOOK_SECONDS)
 
     def _noted(self) -> bool:
         """Note that a check failed; where that is not possible it is tried again, and nobody is told."""
@@ -324,39 +291,3 @@ def _text(error: BaseException) -> str:
 
 def _nothing() -> None:
     raise StateError("Nobody watches over these shards.")
-
-
-def results(futures: Sequence[ActorFuture[Any]], shards: Sequence[Shard], check: Callable[[], None]) -> list[Any]:
-    """Wait for what every shard was asked, and return all answers.
-
-    Raises what a shard raises, TransportError where one is lost, and what ``check``, called all the while, raises.
-    """
-    waiting = dict(enumerate(zip(futures, shards, strict=True)))
-    found: dict[int, Any] = {}
-    while waiting:
-        for k, (future, shard) in list(waiting.items()):
-            if future.done():
-                found[k] = _answer(future, shard, None)
-                del waiting[k]
-        for future, shard in waiting.values():
-            with contextlib.suppress(TimeoutError):
-                _answer(future, shard, _ASK_SECONDS)
-            break
-        for future, shard in waiting.values():
-            if shard.lost and not future.done():
-                raise shard.lost_error()
-        if waiting:
-            check()
-    return [found[k] for k in range(len(futures))]
-
-
-_ASK_SECONDS = 0.2
-
-
-def _answer(future: ActorFuture[Any], shard: Shard, seconds: float | None) -> Any:
-    try:
-        return future.result(timeout=seconds)
-    except TimeoutError:
-        raise
-    except OSError:
-        raise shard.lost_error() from None

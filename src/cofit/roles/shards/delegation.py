@@ -10,6 +10,11 @@ against the certificates in the study, and pins the certificates that they name:
 k of the others alone, in this session alone. The tag keeps these bytes apart from everything else that the key signs
 (``files.signatures``). Addresses are public; whoever lies about its own is not reached.
 
+**Where a delegation leads.** A worker, and a dealer, dial what another party says: a TCP connection and the first
+message of TLS, and nothing that is worth anything before the other end has shown the certificate that was signed. A
+party whose address in the study is not of the machine itself cannot send them to themselves, or to their link; to any
+other address it can, and to any port.
+
 The session of shard k follows from that of the heads, from k and from the number of shards.
 """
 
@@ -25,7 +30,7 @@ from cofit.errors import CertificateError, InvalidInputError, ProtocolError
 from cofit.learn.division import DELEGATION_BYTES
 from cofit.roles.files.signatures import check_bytes, sign
 from cofit.study.document import PartyEntry
-from cofit.transport import Identity, Peer, fingerprint
+from cofit.transport import Identity, Peer, fingerprint, is_near
 from cofit.transport.strict_json import decode_header
 from cofit.transport.terms import SESSION_BYTES
 
@@ -49,6 +54,11 @@ class Place:
         """The session of this shard's mesh."""
         told = f"{self.study} {self.session.hex()} {self.shard} of {self.shards}".encode()
         return hashlib.sha256(_SESSION_TAG + told).digest()[:SESSION_BYTES]
+
+    @property
+    def sessions(self) -> int:
+        """How many there are at once: those of all shards, and of the heads."""
+        return self.shards + 1
 
     def signed(self, party: str, host: str, port: int, certificate_pem: str) -> bytes:
         """Return what a head signs."""
@@ -94,7 +104,10 @@ def delegated(record: bytes, party: PartyEntry, place: Place) -> Peer:
         raise _refused(party.name, "it names no certificate") from None
     if not check_bytes(party.certificate_pem, told["signature"], content):
         raise _refused(party.name, "its signature does not fit the study, the session, the shard and the worker")
-    return Peer(party.name, host, port, certificate)
+    near = host == party.host or is_near(party.host)
+    if is_near(host) and not near:
+        raise _refused(party.name, f"the address {host} is one of this machine itself, and not of another one")
+    return Peer(party.name, host, port, certificate, may_be_near=near)
 
 
 def _read(record: bytes, party: str) -> dict[str, Any]:

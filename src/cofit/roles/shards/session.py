@@ -149,6 +149,7 @@ class ShardSession:
         names = [entry.name for entry in setting.parties]
         scheme = scheme_of(setting.spec)(mesh, names, None if dealer is None else dealer.name, setting.spec)
         scheme.engine, scheme.on_failure = engine or scheme.engine, self._on_failure
+        scheme.sessions = setting.place.sessions
         scheme.setup()
         self._party = Party(scheme, facts_of_shard(setting.inputs, setting.rows), AuditLog(_opens_nothing))
         self._take(self._party, rank)

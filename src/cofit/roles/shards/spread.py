@@ -16,18 +16,20 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cofit.arithmetic.mapped import give_back
 from cofit.errors import ProtocolError
 from cofit.learn.division import SHARDS, divided_rows
 from cofit.roles.files.manifest import without_salt
 from cofit.roles.jobs.job import Job
-from cofit.roles.shards.cluster import Cluster, Shard, results
+from cofit.roles.shards.cluster import Cluster
 from cofit.roles.shards.delegation import Place, delegation, split_records
 from cofit.roles.shards.head import ClusterShards
 from cofit.roles.shards.session import Setting
+from cofit.roles.shards.shard import Shard, results
 from cofit.roles.shards.stored_rows import Wanted, digest_of, piece_name
 from cofit.secret import Party
 from cofit.secret.party import PREPARATION
@@ -36,9 +38,6 @@ from cofit.sharing.known_inputs import layout_of
 from cofit.sharing.pieces import component_range
 from cofit.transport import Identity
 from cofit.units import size
-
-if TYPE_CHECKING:
-    from distributed.actor import ActorFuture
 
 _log = logging.getLogger(__name__)
 _CHUNK = 4 << 20
@@ -138,9 +137,7 @@ class Spread:
         self._placed = None
 
 
-def _chunks(
-    shard: Shard, pieces: list[tuple[str, Wanted, memoryview]]
-) -> Iterator[tuple[Shard, ActorFuture[Any], int]]:
+def _chunks(shard: Shard, pieces: list[tuple[str, Wanted, memoryview]]) -> Iterator[tuple[Shard, Future[Any], int]]:
     """Send a worker its pieces, a chunk each time that the next is asked for."""
     for name, wanted, piece in pieces:
         for offset in range(0, max(1, len(piece)), _CHUNK):

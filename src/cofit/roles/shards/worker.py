@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +36,7 @@ from cofit.roles.shards.stored_rows import StoredRows, Wanted
 R = TypeVar("R")
 LEASE_SECONDS = 30.0
 _NOTED_SECONDS = 60.0
-_WATCH_SECONDS, _LOOK_SECONDS = 0.1, 1.0
+_LOOK_SECONDS = 1.0
 _NUMBER = re.compile(r"[0-9]{1,5}")
 HOST, PORTS = "COFIT_SHARD_HOST", "COFIT_SHARD_PORTS"
 OF_SESSION = frozenset({"join", "run", "leave", "counts"})
@@ -59,6 +60,7 @@ class ShardWorker:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
         self._session: ShardSession | None = None
         self._failed, self._noted = threading.Event(), threading.Event()
+        self._tell: Callable[[], object] = _nobody
         self._asked_at, self._expired = time.monotonic(), False
         threading.Thread(target=self._lease, name=f"lease of {self._name}", daemon=True).start()
 
@@ -91,9 +93,11 @@ class ShardWorker:
         """
         self._check_lease()
         self._asked_at = time.monotonic()
-        until = self._asked_at + seconds
-        while not self._failed.is_set() and time.monotonic() < until:
-            await asyncio.sleep(_WATCH_SECONDS)
+        told = asyncio.Event()
+        self._tell = partial(asyncio.get_running_loop().call_soon_threadsafe, told.set)
+        if not self._failed.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(told.wait(), seconds)
         self._asked_at = time.monotonic()
         return self._failed.is_set()
 
@@ -159,6 +163,8 @@ class ShardWorker:
     def _fail(self) -> None:
         """Wait until the head has noted a failed check; it is watching."""
         self._failed.set()
+        with contextlib.suppress(RuntimeError):  # who has asked is gone
+            self._tell()
         self._noted.wait(_NOTED_SECONDS)
         if not self._noted.is_set() and self._session is not None:
             self._session.interrupt()  # so that nobody is told what our own party does not know
@@ -172,6 +178,10 @@ class ShardWorker:
             self._session.interrupt()
         self._thread.submit(self._leave, False, True)
         self._thread.shutdown(wait=False)
+
+
+def _nobody() -> None:
+    """Nobody watches yet."""
 
 
 def host_of(address: str) -> str:

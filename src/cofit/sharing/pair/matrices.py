@@ -42,7 +42,7 @@ class PairMatrices(PairConversion):
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
         super().__init__(mesh, names, dealer, spec)
         self._ends: dict[Parameters, tuple[Client, Server]] = {}
-        self._allowance = Allowance()
+        self._allowance = Allowance(lambda: self.sessions)
 
     def hold(self, a: Share, products: int = 1) -> Share:
         """Nothing is sent: every party multiplies its own summand."""

@@ -72,7 +72,7 @@ class PairMeter(Meter):
         self._refills = Refills()
         self._turns = 0
         self._keys: set[Parameters] = set()
-        self._allowance = Allowance()
+        self._allowance = Allowance(lambda: self.sessions)
 
     # --- stocks ------------------------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ def test_files_that_are_no_keys(study: Study, tmp_path: Path) -> None:
     (tmp_path / "text.key").write_text("nothing of the kind")
     (tmp_path / "text.key").chmod(0o600)
     assert "is no private key without a password" in refused(study, tmp_path / "text.key")
-    assert "cannot be read" in refused(study, tmp_path / "absent.key")
+    assert "must be a file that exists, as `cofit keygen` makes it" in refused(study, tmp_path / "absent.key")
     assert "must be a file as `cofit keygen` makes it" in refused(study, tmp_path)
 
 

@@ -86,6 +86,8 @@ def test_features_in_a_schema_file(example: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("epsilon = 1.0", "epsilon = 1,0", r"not valid TOML: .*line 10.*with a decimal point, as in 1\.5\.$"),
+        ("epsilon = 1.0", "epsilon = 1 0", r"not valid TOML: .*line 10, column \d+\)\.$"),
         ("epsilon = 1.0", "epsilon = ", r"study.toml is not valid TOML: .*line 10"),
         ("epsilon = 1.0", "epsilon = 1.0\nepsilon = 0.2", r"not valid TOML: .*line"),
         ("epsilon = 1.0", "epsilon = -1", r"study.toml: The 'privacy.epsilon' parameter"),

@@ -87,6 +87,9 @@ def test_names_that_are_no_tables(tmp_path: Path) -> None:
     assert "a file that exists" in refused(tmp_path)
     (tmp_path / "t.xlsx").touch()
     assert "must end in .csv, .tsv" in refused(tmp_path / "t.xlsx")
+    assert refused(tmp_path / "t.xlsx").endswith("Save the sheet as CSV, in UTF-8.")
+    (tmp_path / "t.txt").touch()
+    assert refused(tmp_path / "t.txt").endswith("instead.")
 
 
 # --- arrays ----------------------------------------------------------------------------------------------

@@ -165,19 +165,19 @@ def test_an_error_of_the_program_is_for_the_log_of_its_party_alone(
 ) -> None:
     """The texts of exceptions may hold anything; the other parties hear that this one stopped."""
     broken = SOURCE.replace(
-        "    with party", '    if party.rank == 1:\n        raise ValueError("a secret 4711")\n    with party'
+        "    with party", '    if party.rank == 1:\n        raise ValueError("a secret xyzzy")\n    with party'
     )
     site = make(broken)
     site.start()
     site.contribute()
     site.wait_ended()
     site.stop()
-    texts = [record.getMessage() for record in caplog.records if "4711" in record.getMessage()]
+    texts = [record.getMessage() for record in caplog.records if "xyzzy" in record.getMessage()]
     assert len(texts) == 1 and "ValueError at " in texts[0] and "line 7" in texts[0], "party-b, once"
     assert "new hash" in texts[0]
-    for name in site.parties:
+    for name in site.parties:  # no hash looks like that by chance
         for path in site.state(name).rglob("*"):
-            assert not path.is_file() or b"4711" not in path.read_bytes(), path
+            assert not path.is_file() or b"xyzzy" not in path.read_bytes(), path
         assert PartyState(site.state(name), site.study.hash, name).phase in ("failed", "stored")
 
 

@@ -58,11 +58,11 @@ def test_seconds_of_the_steps(processes: bool) -> None:
 
 
 def test_seconds_start_at_the_launch() -> None:
-    """Launching three processes takes longer than anything that happens in them."""
+    """Each of three processes makes a key before it says that it is there."""
     began = time.monotonic()
     run = run_local(programs.square, processes=True, timeout=LONG)
     wall = time.monotonic() - began
-    assert 0.1 < run.seconds["start"] < wall
+    assert 0.005 < run.seconds["start"] < wall
     assert set(run.seconds) == {"start", "share", "program"}
     assert sum(run.seconds.values()) < wall
 

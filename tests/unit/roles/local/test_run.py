@@ -97,6 +97,13 @@ def test_runs_are_independent() -> None:
     assert len({run_local(draw).results["party-a"] for _ in range(3)}) == 3
 
 
+def test_processes_that_are_forked_from_one_draw_apart() -> None:
+    runs = [run_local(programs.draw, processes=True, timeout=LONG) for _ in range(2)]
+    draws = [drawn for run in runs for drawn in run.results.values()]
+    for one_source in zip(*draws, strict=True):
+        assert len(set(one_source)) == 6
+
+
 # --- a member fails ----------------------------------------------------------------------------------------
 
 

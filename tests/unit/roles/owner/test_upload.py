@@ -257,7 +257,7 @@ def test_a_busy_party_is_asked_again(world: World, monkeypatch: pytest.MonkeyPat
     assert world.complete()
     desk.refusals["upload.begin"] = ("busy", "Try again later.")
     monkeypatch.setattr("cofit.roles.service.conversations.time.sleep", lambda _: None)
-    with pytest.raises(RequestRefusedError, match="busy"):
+    with pytest.raises(RequestRefusedError, match="Try again later"):
         world.contribute(0.25)
 
 

@@ -182,6 +182,21 @@ def test_an_address_that_is_none_is_refused_even_if_signed(host: str, port: int)
     assert "address" in refused(delegation(identity(), PLACE, host, port, worker()))
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "169.254.169.254", "::ffff:127.0.0.1"])
+def test_a_party_of_another_machine_cannot_send_a_worker_to_itself(host: str) -> None:
+    told = delegation(identity(), PLACE, host, PORT, worker())
+    assert "of this machine itself" in refused(told)
+    for same in ("127.0.0.1", "localhost", host):
+        peer = delegated(told, replace(entry(), host=same), PLACE)
+        assert peer.host == host and peer.may_be_near
+
+
+def test_a_name_is_judged_where_it_leads_to() -> None:
+    told = delegation(identity(), PLACE, "worker.example", PORT, worker())
+    assert not delegated(told, entry(), PLACE).may_be_near
+    assert delegated(told, replace(entry(), host="worker.example"), PLACE).may_be_near
+
+
 def test_a_certificate_that_is_none_is_refused() -> None:
     for text in ("", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "\u20ac"):
         refused(changed(certificate=text))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from concurrent.futures import Future
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,18 +19,10 @@ from cofit.secret.shards import Shared
 from cofit.sharing import Share
 
 
-class Answer:
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def done(self) -> bool:
-        return True
-
-    def result(self, timeout: float | None = None) -> Any:
-        del timeout
-        if isinstance(self._value, Exception):
-            raise self._value
-        return self._value
+def answer(value: Any) -> Future[Any]:
+    told: Future[Any] = Future()
+    told.set_exception(value) if isinstance(value, Exception) else told.set_result(value)
+    return told
 
 
 class Worker:
@@ -43,11 +37,11 @@ class Worker:
         self.messages = 0
         self.fails: Exception | None = None
 
-    def ask(self, method: str, steps: list[Any], wanted: int) -> Answer:
+    def ask(self, method: str, steps: list[Any], wanted: int) -> Future[Any]:
         assert method == "run"
         self.messages += 1
         if self.fails is not None:
-            return Answer(self.fails)
+            return answer(self.fails)
         for step in steps:
             self.taken.append(step)
             if isinstance(step, Drop):
@@ -55,7 +49,7 @@ class Worker:
             else:
                 given = [self.kept[one.number] if isinstance(one, Ref) else one for one in step.arguments]
                 self.kept[step.number] = step.do(*given)
-        return Answer(self.kept[wanted])
+        return answer(self.kept[wanted])
 
     def lost_error(self) -> TransportError:
         return TransportError(f"worker {self.number}", "is lost")
@@ -131,3 +125,36 @@ def test_nothing_comes_back_where_a_shard_is_lost(
     workers[which].fails = error
     with pytest.raises((TransportError, StateError)):
         head.brought(value)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Stands for a plan."""
+
+    text: str
+
+
+def test_public_facts_go_once(head: ClusterShards, workers: list[Worker]) -> None:
+    first, second = Fact("first"), Fact("second")
+    found = []
+    for fact in (first, second, first, Fact("second"), second):
+        found.append(head.brought(head.each(both, (fact, head.parties))))
+    texts = ["first", "second", "first", "second", "second"]
+    assert found == [[f"(Fact(text='{text}') party at {k})" for k in (0, 1)] for text in texts]
+    for worker in workers:
+        sent = [one for step in worker.taken if isinstance(step, Step) for one in step.arguments]
+        facts = [one for one in sent if isinstance(one, Fact)]
+        assert facts == [first, second, Fact("second")], "each object once"
+        assert not any(
+            isinstance(one, Fact)
+            for step in worker.taken
+            if isinstance(step, Step) and step.do is both
+            for one in step.arguments
+        )
+
+
+def test_a_fact_that_is_gone_stands_for_no_other(head: ClusterShards) -> None:
+    """Another object may get the address of one that is gone."""
+    for k in range(50):
+        assert head.brought(head.each(both, (Fact(str(k)), head.parties)))[0] == f"(Fact(text='{k}') party at 0)"
+        gc.collect()

@@ -57,6 +57,15 @@ def test_a_worker_holds_the_shares_of_its_own_rows_alone(tmp_path: Path) -> None
         assert explicit
 
 
+def test_a_worker_knows_how_many_sessions_there_are(tmp_path: Path) -> None:
+    """What a scheme leaves to chance is divided among them: those of all shards, and of the heads."""
+    with shard_world(tmp_path) as world:
+        world.join(1)
+        for party in world.parties:
+            made = world.sessions[party, 1]._party
+            assert made is not None and made._scheme.sessions == 3 == world.places[1].sessions
+
+
 def test_nothing_is_computed_before_it_has_met_the_others(tmp_path: Path) -> None:
     with shard_world(tmp_path) as world, pytest.raises(StateError, match="in no session"):
         world.sessions["party-0", 0].run(STEPS, 3)

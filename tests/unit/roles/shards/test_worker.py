@@ -34,7 +34,6 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Shard
     monkeypatch.setattr(importlib, "import_module", lambda name: SimpleNamespace(get_worker=lambda: here))
     monkeypatch.setattr(kernels, "set_threads", lambda number: None)
     monkeypatch.setattr(worker_module, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(worker_module, "_WATCH_SECONDS", 0.01)
 
     def made(lease: float = 30.0) -> ShardWorker:
         monkeypatch.setattr(worker_module, "LEASE_SECONDS", lease)
@@ -136,6 +135,19 @@ def test_a_failed_check_waits_until_the_head_has_noted_it(make: Callable[..., Sh
     asyncio.run(shard.noted())
     failing.join(5)
     assert not failing.is_alive() and session.said == []
+
+
+def test_who_watches_hears_of_a_failed_check_at_once(make: Callable[..., ShardWorker]) -> None:
+    shard = make()
+    failing = threading.Timer(0.3, shard._fail)
+    failing.start()
+    begun = time.monotonic()
+    assert asyncio.run(shard.watch(30.0)) is True
+    assert time.monotonic() - begun < 10, "and not when the time is over"
+    asyncio.run(shard.noted())
+    failing.join(5)
+    assert not failing.is_alive()
+    assert asyncio.run(shard.watch(0.0)) is False, "it is told once"
 
 
 def test_what_no_head_has_noted_no_other_party_is_told(

@@ -53,6 +53,21 @@ def test_small_parameters_until_seven_eighths_are_used_and_large_ones_after() ->
     assert used <= MOST
 
 
+@pytest.mark.parametrize("sessions", [2, 5, 65])
+def test_sessions_at_once_leave_no_more_to_chance_than_one(sessions: int) -> None:
+    """Each takes all that it is given: together they stay below what one alone may use."""
+    used = 0.0
+    for _ in range(sessions):
+        allowance = Allowance(lambda: sessions)
+        for _ in range(20):
+            allowance.matrix(Z64, ROWS // 4, INNER, COLUMNS)
+        used += 2.0**-allowance.bits
+        allowance._used = MOST / sessions
+        with pytest.raises(InvalidInputError, match="fewer shards"):
+            allowance.matrix(Z64, ROWS, INNER, COLUMNS)
+    assert 0 < used <= MOST
+
+
 def test_less_still_fits_after_something_large_did_not() -> None:
     allowance = Allowance()
     sizes = [(ROWS, INNER, COLUMNS)] * 5 + [(4, 4, 1)]
@@ -69,7 +84,7 @@ def test_beyond_the_bound_the_run_stops_with_the_remedy(monkeypatch: pytest.Monk
     allowance = Allowance()
     allowance._used = MOST * (1 - 2.0**-30)
     with pytest.raises(
-        InvalidInputError, match=r"exceed 2\^-40\. Train with fewer epochs or fewer rows, or with a third"
+        InvalidInputError, match=r"exceed 2\^-40\. Train with fewer epochs, fewer rows or fewer shards, or with a third"
     ):
         allowance.matrix(Z64, ROWS, INNER, COLUMNS)
     assert STATISTICAL_BITS == Pair.info.statistical_bits == 40
@@ -95,15 +110,19 @@ def products(s: Scheme, x: Any, w: Any, count: int) -> list[Any]:
     return [s.matmul(s.hold(x), w) for _ in range(count)]
 
 
-def test_parties_and_the_meter_choose_alike_and_results_stay_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a bound that two products of this size use up."""
+@pytest.mark.parametrize("sessions", [1, 3])
+def test_parties_and_the_meter_choose_alike_and_results_stay_right(
+    monkeypatch: pytest.MonkeyPatch, sessions: int
+) -> None:
+    """With a bound that two products of this size use up, in one of so many sessions."""
     monkeypatch.setattr(rules, "_FEWEST", 12)
-    monkeypatch.setattr(allowance_module, "_SMALL", 2.5 * chance(MatrixPacking(5, 4, 1, SMALL)))
-    monkeypatch.setattr(allowance_module, "_MOST", 4 * chance(MatrixPacking(5, 4, 1, SMALL)))
+    monkeypatch.setattr(allowance_module, "_SMALL", 2.5 * sessions * chance(MatrixPacking(5, 4, 1, SMALL)))
+    monkeypatch.setattr(allowance_module, "_MOST", 4 * sessions * chance(MatrixPacking(5, 4, 1, SMALL)))
     x = [elements(Z64, np.arange(20, dtype=object).reshape(5, 4) * k) for k in (1 << 60, -7)]
     w = [elements(Z64, np.arange(4, dtype=object) - k) for k in (3, 1 << 63)]
 
     def program(s: Pair) -> tuple[list[Any], set[Any], float]:
+        s.sessions = sessions
         made = products(s, given(s, Z64, *x), given(s, Z64, *w), 3)
         return [s.open(each) for each in made], set(s._ends), s._allowance.bits
 
@@ -114,6 +133,7 @@ def test_parties_and_the_meter_choose_alike_and_results_stay_right(monkeypatch: 
         for got in results:
             np.testing.assert_array_equal(numbers(Z64, got), wanted)
     meter = PairMeter(Pair)
+    meter.sessions = sessions
     made = products(meter, meter.constant(Z64, Z64.zeros((5, 4))), meter.constant(Z64, Z64.zeros((4,))), 3)
     for each in made:
         meter.open(each)
@@ -137,7 +157,7 @@ def test_a_run_stops_before_it_sends_what_is_too_much(monkeypatch: pytest.Monkey
 def test_a_meter_that_chooses_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cofit.sharing.pair.meter.Allowance", Generous)
     with pytest.raises(AssertionError):
-        test_parties_and_the_meter_choose_alike_and_results_stay_right(monkeypatch)
+        test_parties_and_the_meter_choose_alike_and_results_stay_right(monkeypatch, 1)
 
 
 class Generous(Allowance):

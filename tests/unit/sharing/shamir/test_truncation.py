@@ -5,6 +5,7 @@ The small model is that of the proof, in plain integers, for every value, shift 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from itertools import product
 from unittest import mock
@@ -75,6 +76,44 @@ def test_one_bit_less_of_either_digit_would_not_do(maskers: int, less: tuple[int
 
 
 # --- the code --------------------------------------------------------------------------------------------
+
+
+def dithers(maskers: int, bits: int, shift: int, given: str, low: int) -> set[int]:
+    """Every L with which floor((z + L) / 2^s) is the result, for all z in the domain; AssertionError where none is.
+
+    given: what is fixed, beside all masks but the last: the masked value, or the last mask too.
+    """
+    top, size, half = top_width(maskers), 1 << bits, 1 << (bits - 2)
+    z = np.arange(-half, half)[:, None]
+    *others, last = all_masks(maskers, bits)
+    known = sum(others, np.zeros_like(last))
+    hidden = (
+        (last - half - z - known) % size if given == "masked value" else np.broadcast_to(last, (2 * half, len(last)))
+    )
+    found = np.array(
+        [by_the_formula(int(v), shift, [*others, h], bits, top, low) for v, h in zip(z[:, 0], hidden, strict=True)]
+    )
+    more = found - (z >> shift)
+    chosen = more[z[:, 0] & ~((1 << shift) - 1) == 0].sum(axis=0)  # how many of one period are rounded up
+    np.testing.assert_array_equal(found, (z + chosen) >> shift)
+    return set(chosen.tolist())
+
+
+@pytest.mark.parametrize("given", ["masked value", "masks"])
+@pytest.mark.parametrize(("maskers", "bits"), [(1, 7), (2, 6), (3, 5)])
+def test_given_what_a_coalition_knows_it_is_a_step_function(maskers: int, bits: int, given: str) -> None:
+    """Its steps are 2^s apart: the dither does not depend on the value. With noise before it, only borders move."""
+    for shift in range(1, bits - 1):
+        found = dithers(maskers, bits, shift, given, low_width(maskers))
+        assert found <= set(range(1 << shift)), "and it is below 2^s"
+        assert (len(found) > 1) == (shift > low_width(maskers)), "where digits have rests there are several"
+
+
+def test_the_lowest_bits_in_the_place_of_a_digit_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[__name__]
+    monkeypatch.setattr(module, "low_digit", lambda x, shift, width: x & ((1 << width) - 1))
+    with pytest.raises(AssertionError):
+        dithers(3, 5, 3, "masked value", 2)
 
 
 def edges(ring: PowerOfTwoRing, shift: int) -> list[int]:

@@ -46,7 +46,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint, IntegerRing
+from cofit.arithmetic import FixedPoint, IntegerRing, reals
 from cofit.learn.exact import ADDED
 from cofit.learn.losses.clipped_margin import ClippedMargin
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
@@ -55,7 +55,7 @@ from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
 from cofit.learn.recipes.descent.clip import ClipFormats
 from cofit.learn.recipes.descent.public_map import LARGEST_MATRIX, MAP_FLOOR, MapFormats
 from cofit.learn.ring_choice import SmallRingError
-from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import GUARD_BITS, working_bits
 
@@ -301,7 +301,7 @@ def _factored(pace: Fraction) -> tuple[Fraction, int]:
 
 def log2_up(value: Fraction) -> int:
     """Return the smallest integer k with value <= 2^k, for a positive value."""
-    least = floor_log2(value)
+    least = reals.floor_log2(value)
     return least if value == Fraction(2) ** least else least + 1
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from cofit.arithmetic import IntegerRing
+from cofit.arithmetic import IntegerRing, reals
 from cofit.errors import InvalidInputError, RangeError, parameter_error
 from cofit.learn.base_plan import large_delta
 from cofit.learn.facts import Facts
@@ -51,7 +51,7 @@ from cofit.privacy.accountant import sigma_for
 from cofit.privacy.events import Event, GaussianEvent, KNormEvent, LaplaceEvent
 from cofit.privacy.mechanisms.mechanism import rounded_up
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, STEP, numbered
-from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up, significant_up
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up, significant_up
 from cofit.sampling import discrete_gaussian, discrete_laplace, rounded_knorm
 
 _DRAWS = ((64, 0), (96, 0), (96, 6), (128, 12), (192, 12), (256, 12))
@@ -280,7 +280,7 @@ def _knorm_steps(
 
 def _calibrated(layout: Layout, formats: DescentFormats, budget: Budget, gaussian: _Gaussian) -> DescentFormats:
     """Calibrate the releases for the intercept: the sum of residuals, truncated to the grid."""
-    exponent = -floor_log2(budget.calibration_pace / formats.factor)
+    exponent = -reals.floor_log2(budget.calibration_pace / formats.factor)
     sensitivity = 2 * joint_residual(formats, layout) * (1 << formats.grid)
     sensitivity += 2 * (root_up(Fraction(layout.outputs), ROOT_BITS) if layout.outputs > 1 else 1)
     radius = Fraction(0)

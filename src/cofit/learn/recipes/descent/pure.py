@@ -26,9 +26,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from cofit.arithmetic import reals
 from cofit.learn.checked import flag
 from cofit.learn.recipes.descent.budget import CENTRED_CONSTANT, PACE
-from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 
 if TYPE_CHECKING:
     from cofit.learn.facts import Facts
@@ -87,4 +88,4 @@ class KNormBudget:
 def cell_bits(scale: Fraction, weights: int) -> int:
     """Return k: noise of this scale, in steps of the grid, is rounded to 2^k steps with what it is added to."""
     deviation = scale * root_up(Fraction(weights + 1), ROOT_BITS)
-    return max(0, floor_log2(deviation) - _CELLS_BITS)
+    return max(0, reals.floor_log2(deviation) - _CELLS_BITS)

@@ -76,14 +76,22 @@ def believed_shrinkage(weights: Reals, deviation: float) -> float:
 def gain_of(y: Reals, threshold: float) -> tuple[float, float]:
     """Return D(t) and its error (root mean square), in units of the noise; (0, infinity) where no weight is left."""
     kept, slopes = _garrote(y, threshold)
-    short, long = float(np.linalg.norm(kept)), float(np.linalg.norm(y))
+    short, long = math.sqrt(_total(kept * kept)), math.sqrt(_total(y * y))
     if not short:
         return 0.0, math.inf
-    inner = float(kept @ y)
-    gain = (inner - float(slopes.sum())) / short - (long**2 - len(y)) / long
+    inner = _total(kept * y)
+    gain = (inner - _total(slopes)) / short - (long * long - len(y)) / long
     direction = max(2 - 2 * inner / (short * long), 0.0)
-    bend = float(np.square(slopes / short - 1 / long).sum())
+    bend = _total(np.square(slopes / short - 1 / long))
     return gain, math.sqrt(direction + bend)
+
+
+def _total(values: Reals) -> float:
+    """Return the sum, added by halves, in an order that is the same everywhere: who verifies a model compares."""
+    while len(values) > 1:
+        half = (len(values) + 1) // 2
+        values = values[:half] + np.append(values[half:], np.zeros(2 * half - len(values)))
+    return float(values[0])
 
 
 def shrunk_weights(weights: Reals, threshold: float) -> Reals:

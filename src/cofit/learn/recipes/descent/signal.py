@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from cofit.arithmetic import reals
 from cofit.privacy.mechanisms import mechanism_named
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 def noise_of_weights(plan: DescentPlan) -> float:
     """Return the standard deviation of the noise in a released weight, if the gradients did not answer to it."""
     spread = mechanism_named(plan.mechanism_name).deviation(plan.layout.weights)
-    variances = [(c * float(e.scale)) ** 2 for c, e in zip(_counts(plan), plan.steps, strict=True)]
-    return 2.0**-plan.formats.weights * spread * math.sqrt(sum(variances))
+    deviations = [c * float(e.scale) for c, e in zip(_counts(plan), plan.steps, strict=True)]
+    return 2.0**-plan.formats.weights * spread * math.sqrt(reals.total(one * one for one in deviations))
 
 
 def strength(plan: DescentPlan) -> float:
@@ -24,7 +25,7 @@ def strength(plan: DescentPlan) -> float:
     In the L1 geometry, of a row of as many equal values as rows are said to have.
     """
     formats, layout = plan.formats, plan.layout
-    margin = float(formats.factor) * 2.0**-formats.exponent * layout.rows * sum(_counts(plan))
+    margin = float(formats.factor) * 2.0**-formats.exponent * layout.rows * reals.total(_counts(plan))
     if layout.outputs > 1:  # of classes with equally many rows each: its own count 1, the others b / a
         own = 1 / layout.outputs
         margin *= own + (1 - own) * float(formats.others / formats.factor)

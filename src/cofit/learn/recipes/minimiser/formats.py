@@ -38,7 +38,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from cofit.arithmetic import FixedPoint, IntegerRing
+from cofit.arithmetic import FixedPoint, IntegerRing, reals
 from cofit.learn.losses import Evaluation, Loss
 from cofit.learn.recipes.minimiser.solvers import Solver
 from cofit.learn.ring_choice import SmallRingError
@@ -152,11 +152,12 @@ def _with_data_bits(
     eta = root_d * half_unit / floor + _FLOAT_NORMALISATION
     inverse_norm = None
     if geometry.floor is not None:
-        if 2 * data + math.log2(geometry.cols + 1) > capacity or half_unit > floor**2 * _LARGEST_FLOOR_ERROR:
+        if (geometry.cols + 1) << 2 * data > 1 << capacity or half_unit > floor * floor * _LARGEST_FLOOR_ERROR:
             return None
         # rho as encoded (of the constant column, or its square), and values divided by the bound in floating point
-        eta = root_d * (half_unit + 2.0**-53) / (floor - half_unit) + (half_unit / floor) ** 2 + _FLOAT_NORMALISATION
-        inverse_norm = working_bits(ring) - max(GUARD_BITS, 1 + math.ceil(-math.log2(floor)))
+        relative = half_unit / floor
+        eta = root_d * (half_unit + 2.0**-53) / (floor - half_unit) + relative * relative + _FLOAT_NORMALISATION
+        inverse_norm = working_bits(ring) - max(GUARD_BITS, 1 - reals.floor_log2(floor))
         if inverse_norm < _FEWEST_BITS:
             return None
         eta += geometry.longest_row * float(inverse_square_root_error(FixedPoint(inverse_norm, ring)))
@@ -249,4 +250,4 @@ def _step_error(formats: Formats, geometry: Geometry, solver: Solver, loss: Loss
 
 
 def _ceil_log2(value: float) -> int:
-    return math.ceil(math.log2(value * _SLACK))
+    return reals.ceil_log2(value * _SLACK)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint
+from cofit.arithmetic import FixedPoint, reals
 from cofit.learn.base_plan import PLAN_VERSION, Plan, PublicRows, plain_formats
 from cofit.learn.facts import Facts
 from cofit.learn.inference.served import PublicWeights, Served, largest_value
@@ -189,7 +189,7 @@ class MinimiserPlan(Plan):
     def tau(self) -> float | None:
         """The bound of the distance to the exact minimiser; None where none is proven."""
         parts = list(self.tau_parts.values())
-        return None if any(part is None for part in parts) else sum(p for p in parts if p is not None) * SLACK
+        return None if any(part is None for part in parts) else reals.total(p for p in parts if p is not None) * SLACK
 
     @property
     def constant(self) -> Fraction | None:

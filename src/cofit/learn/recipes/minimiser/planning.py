@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from cofit.arithmetic import IntegerRing
+from cofit.arithmetic import IntegerRing, reals
 from cofit.errors import InvalidInputError, RangeError, parameter_error
 from cofit.learn.base_plan import large_delta
 from cofit.learn.facts import AUTO_PURE, Facts
@@ -78,8 +78,8 @@ def _ring_reason(chosen: _Candidate, candidates: list[_Candidate], refusals: lis
             f"{RINGS[0].name}; a larger l2 would fit"
         )
     best = min(smaller, key=lambda c: math.inf if c.share is None else c.share)
-    rounding = sum(best.parts[name] or 0.0 for name in ("arithmetic", "encoding"))
-    whole = sum(part or 0.0 for part in best.parts.values())
+    rounding = reals.total(best.parts[name] or 0.0 for name in ("arithmetic", "encoding"))
+    whole = reals.total(part or 0.0 for part in best.parts.values())
     share = 0.0 if best.share is None else best.share * rounding / whole
     if share <= _GOOD_SHARE:
         return f"it comes nearest to the minimiser; {RINGS[0].name} would not come near enough for a proof either"
@@ -121,7 +121,7 @@ def _candidate(
         "encoding": encoding_error(formats, tight, solver),
     }
     known = [part for part in parts.values() if part is not None]
-    share = sum(known) / half_sensitivity if len(known) == len(parts) else None
+    share = reals.total(known) / half_sensitivity if len(known) == len(parts) else None
     cost = epochs * (_WIDE_RING_COST if ring.words > 1 else 1.0)
     return _Candidate(solver, formats, epochs, parts, share, cost)
 
@@ -151,7 +151,7 @@ def _geometry(facts: Facts) -> Geometry:
 def _complete(
     facts: Facts, objective: Objective, geometry: Geometry, chosen: _Candidate, proven: bool
 ) -> MinimiserPlan:
-    counted = sum(part for part in chosen.parts.values() if part is not None) if proven else 0.0
+    counted = reals.total(part for part in chosen.parts.values() if part is not None) if proven else 0.0
     if not proven:
         rounding = (chosen.parts["arithmetic"] or 0.0) + (chosen.parts["encoding"] or 0.0)
         counted = rounding if rounding < float(objective.sensitivity) else 0.0

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from cofit.arithmetic import reals
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.losses.loss import STEP_BITS
 
@@ -82,10 +83,11 @@ class Solver:
         """Return the bound of what exact steps leave of ||w_0 - w*|| <= distance; None where none is proven."""
         if self.rate is None or self.rate >= 1:
             return None
-        shrunk = math.exp(epochs * math.log(self.rate)) * _SLACK if self.rate else 0.0
+        shrunk = reals.exp(epochs * reals.log(self.rate)) * _SLACK if self.rate else 0.0
         if not self.extrapolation:
             return shrunk * distance
-        gap = min(float(self.l2 + self.smoothness) * distance**2, gradient_bound**2 / float(self.l2))  # 2 (J(0) - J*)
+        by_distance = float(self.l2 + self.smoothness) * (distance * distance)
+        gap = min(by_distance, gradient_bound * gradient_bound / float(self.l2))  # 2 (J(0) - J*)
         return shrunk * math.sqrt(2 / float(self.l2)) * math.sqrt(gap) * _SLACK
 
     def amplified(self, error: float) -> float | None:
@@ -190,10 +192,6 @@ def with_learning_rate(
 
 def _down(step: Fraction, rows: int) -> tuple[Fraction, int]:
     """Return (c, m) with c n / 2^m <= step, c in (1/2, 1] a multiple of 2^-STEP_BITS, as close as that allows."""
-    exponent = math.floor(math.log2(rows / step))
-    while Fraction(2) ** exponent * step > rows:
-        exponent -= 1
-    while Fraction(2) ** (exponent + 1) * step <= rows:
-        exponent += 1
+    exponent = reals.floor_log2(rows / step)
     factor = Fraction(math.floor(step * Fraction(2) ** exponent / rows * (1 << STEP_BITS)), 1 << STEP_BITS)
     return factor, exponent

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from cofit.arithmetic import RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import RangeError, parameter_error
-from cofit.sharing.pair.rlwe.parameters import Parameters, distance_bits, packed_bytes
+from cofit.sharing.pair.rlwe.parameters import Parameters, distance, packed_bytes
 
 LEAST_DISTANCE_BITS = 40
 """A mask of a result is nearer to uniform than 2^-40, or the product is refused: cut it into smaller ones."""
@@ -127,7 +127,7 @@ class Packing(ABC):
         return reply_bytes(self.parameters, len(reply.places))
 
     def _require_exact(self) -> None:
-        if distance_bits(self.parameters, self.terms) < LEAST_DISTANCE_BITS:
+        if distance(self.parameters, self.terms) * (1 << LEAST_DISTANCE_BITS) > 1:
             raise RangeError(
                 f"A product with {self.matrix_shape[1]} terms is too long for masks that are uniform within "
                 f"2^-{LEAST_DISTANCE_BITS}: add up several shorter products."

@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import PowerOfTwoRing, ring_of_bits
+from cofit.arithmetic import PowerOfTwoRing, reals, ring_of_bits
 from cofit.errors import parameter_error
 
 COINS = 21
@@ -108,7 +108,7 @@ def noise_bound(parameters: Parameters, terms: int) -> int:
     """
     largest = 1 << (parameters.bits - 1)
     variance = Fraction(2 * COINS, 4) * terms
-    tail = math.isqrt(math.ceil(2 * variance * Fraction((FAILURE_BITS + 1) * math.log(2)))) + 1
+    tail = math.isqrt(math.ceil(2 * variance * Fraction((FAILURE_BITS + 1) * reals.log(2.0)))) + 1
     return largest * tail + largest * terms // 2 + 1 + COINS * (2 * parameters.degree + 1)
 
 
@@ -133,22 +133,17 @@ def margin(parameters: Parameters, terms: int) -> int:
     return math.ceil((1 << parameters.bits) * slip(parameters, terms)) if parameters.redraws else 0
 
 
-def distance_bits(parameters: Parameters, terms: int) -> float:
-    """Minus the logarithm to base 2 of what chance has in a result: 2 beta.
+def distance(parameters: Parameters, terms: int) -> Fraction:
+    """What chance has in a result: 2 beta.
 
     It is the statistical distance of a mask from a uniform one, where masks that are near are drawn again; and where
     they are not, the probability that the sum is off by one.
     """
     if not parameters.redraws:
-        return -log2(2 * slip(parameters, terms))
-    return parameters.bits - math.log2(2 * margin(parameters, terms) + 2)
+        return 2 * slip(parameters, terms)
+    return Fraction(2 * margin(parameters, terms) + 2, 1 << parameters.bits)
 
 
-def log2(value: Fraction) -> float:
-    """Return the logarithm of a fraction that may be too small for a float."""
-    return math.log2(value.numerator) - math.log2(value.denominator)
-
-
-def failure_bits(coefficients: int) -> float:
-    """Minus the logarithm to base 2 of the probability that one of so many results is wrong."""
-    return FAILURE_BITS - math.log2(coefficients)
+def failure(coefficients: int) -> Fraction:
+    """The probability that one of so many results is wrong, at most."""
+    return Fraction(coefficients, 1 << FAILURE_BITS)

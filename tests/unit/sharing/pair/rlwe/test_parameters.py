@@ -10,8 +10,8 @@ from cofit.errors import InvalidInputError, RangeError
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
 from cofit.sharing.pair.rlwe.parameters import (
     Parameters,
-    distance_bits,
-    failure_bits,
+    distance,
+    failure,
     margin,
     noise_bound,
     parameters_for,
@@ -36,13 +36,13 @@ def test_the_figures_of_the_proof() -> None:
     small, large = parameters_for(64), parameters_for(128)
     matrix, rows = MatrixPacking(1713, 1874, 20, small), RowsPacking(1713, 1874, small)
     assert (matrix.terms, rows.terms) == (31_858, 3_748)
-    assert distance_bits(small, matrix.terms) > 57.5
-    assert distance_bits(small, matrix.terms) - math.log2(1713 * 20) > 42.4
-    assert distance_bits(small, rows.terms) > 59.8
+    assert distance(small, matrix.terms) < 2.0**-57.5
+    assert 1713 * 20 * distance(small, matrix.terms) < 2.0**-42.4
+    assert distance(small, rows.terms) < 2.0**-59.8
     assert MatrixPacking(20, 300, 20, large).terms == 1500
-    assert distance_bits(large, 1500) > 82.9
-    assert failure_bits(1) == 80
-    assert failure_bits(1 << 16) == 64
+    assert distance(large, 1500) < 2.0**-82.9
+    assert failure(1) == 2.0**-80
+    assert failure(1 << 16) == 2.0**-64
 
 
 def test_the_bytes_of_the_paper_s_size() -> None:
