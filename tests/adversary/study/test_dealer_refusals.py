@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from adversary.study.asking import ask, impatient, noted
-from adversary.study.test_garbage import descriptors, insiders, resident, strangers, threads
+from adversary.study.test_garbage import descriptors, insiders, peak, peak_from_here, resident, strangers, threads
 from cofit.errors import HandshakeError, StudyMismatchError, TransportError
 from cofit.roles.service.conversations import connector
 from cofit.transport import Peer, RequestRefusedError, Terms, connect_mesh, generate_identity
@@ -90,12 +90,18 @@ def test_nobody_gets_a_mesh_connection_to_it(lab: Lab, who: str) -> None:
 
 
 def test_a_payload_ends_the_conversation_before_anything_is_allocated(lab: Lab) -> None:
-    before = resident(lab.children[DEALER].pid)
-    for size in (1, 1 << 20, 4 << 20):
+    pid = lab.children[DEALER].pid
+
+    def refused(size: int) -> None:
         with pytest.raises(TransportError):
             ask(impatient(lab), lab.identity("owner-a"), DEALER, {"request": "status"}, bytes(size))
+
+    refused(1)  # from here on the code that refuses is in memory
     noted(lab, DEALER, "connection refused", kind="frame", peer="owner-a")
-    assert resident(lab.children[DEALER].pid) < before + (2 << 20)
+    before = peak_from_here(pid)
+    for size in (1 << 20, 4 << 20, 4 << 20):
+        refused(size)
+    assert peak(pid) < before + (2 << 20)
 
 
 def test_a_flood_of_failing_requests_is_answered_with_busy_and_not_logged(lab: Lab) -> None:
