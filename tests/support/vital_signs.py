@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import statistics
 import threading
 import time
@@ -46,12 +48,12 @@ def look(pid: int, folder: Path) -> tuple[int, int, int, int] | None:
 
 
 def _size(folder: Path) -> int:
+    """Return the bytes of all files; of those that are replaced or deleted meanwhile, none."""
     total = 0
-    for path in folder.rglob("*") if folder.exists() else ():
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:  # it was replaced meanwhile
-            continue
+    for place, _, names in os.walk(folder):  # goes past folders that are deleted meanwhile
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.path.getsize(os.path.join(place, name))  # noqa: PTH118, PTH202 - as os.walk has it
     return total
 
 
