@@ -145,7 +145,7 @@ class Cluster:
         logging.getLogger("distributed").setLevel(logging.ERROR)
         try:
             if self._address is None:
-                self._local = self._started(distributed)
+                self._local = self._started()
             where = self._address if self._local is None else self._local
             self._client = distributed.Client(
                 where,
@@ -161,23 +161,16 @@ class Cluster:
             raise TransportError("scheduler", f"The cluster {named} does not answer: {_text(error)}") from None
         return self._client
 
-    def _started(self, distributed: Any) -> Any:
+    def _started(self) -> Any:
         workers = self._workers or 1
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _log.info("starts %d workers on this machine", workers)
-        return distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=_threads(workers),
-            processes=True,
-            host=_THIS_MACHINE,
-            protocol="tls",
-            security=distributed.Security.temporary(),
-            dashboard_address=f"{_THIS_MACHINE}:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.ERROR,
-            local_directory=str(self._directory),
-            memory_limit=0,
-            env={} if _is_loopback(self._host) else {HOST: os.environ.get(HOST, self._host)},
+        return importlib.import_module("cofit.roles.shards.local_cluster").start_workers(
+            workers,
+            _threads(workers),
+            _THIS_MACHINE,
+            self._directory,
+            {} if _is_loopback(self._host) else {HOST: os.environ.get(HOST, self._host)},
         )
 
     def _disconnect(self) -> None:

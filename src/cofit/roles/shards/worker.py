@@ -60,7 +60,7 @@ class ShardWorker:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
         self._session: ShardSession | None = None
         self._failed, self._noted = threading.Event(), threading.Event()
-        self._tell: Callable[[], object] = _nobody
+        self._watching: set[Callable[[], object]] = set()
         self._asked_at, self._expired = time.monotonic(), False
         threading.Thread(target=self._lease, name=f"lease of {self._name}", daemon=True).start()
 
@@ -94,10 +94,15 @@ class ShardWorker:
         self._check_lease()
         self._asked_at = time.monotonic()
         told = asyncio.Event()
-        self._tell = partial(asyncio.get_running_loop().call_soon_threadsafe, told.set)
-        if not self._failed.is_set():
-            with contextlib.suppress(TimeoutError):
+        tell = partial(asyncio.get_running_loop().call_soon_threadsafe, told.set)
+        self._watching.add(tell)  # a head asks twice at once where it also looks whether we are there
+        try:
+            if not self._failed.is_set():
                 await asyncio.wait_for(told.wait(), seconds)
+        except TimeoutError:
+            pass
+        finally:
+            self._watching.discard(tell)
         self._asked_at = time.monotonic()
         return self._failed.is_set()
 
@@ -163,8 +168,9 @@ class ShardWorker:
     def _fail(self) -> None:
         """Wait until the head has noted a failed check; it is watching."""
         self._failed.set()
-        with contextlib.suppress(RuntimeError):  # who has asked is gone
-            self._tell()
+        for tell in tuple(self._watching):
+            with contextlib.suppress(RuntimeError):  # who has asked is gone
+                tell()
         self._noted.wait(_NOTED_SECONDS)
         if not self._noted.is_set() and self._session is not None:
             self._session.interrupt()  # so that nobody is told what our own party does not know
@@ -178,10 +184,6 @@ class ShardWorker:
             self._session.interrupt()
         self._thread.submit(self._leave, False, True)
         self._thread.shutdown(wait=False)
-
-
-def _nobody() -> None:
-    """Nobody watches yet."""
 
 
 def host_of(address: str) -> str:

@@ -140,9 +140,13 @@ def test_a_failed_check_waits_until_the_head_has_noted_it(make: Callable[..., Sh
 def test_who_watches_hears_of_a_failed_check_at_once(make: Callable[..., ShardWorker]) -> None:
     shard = make()
     failing = threading.Timer(0.3, shard._fail)
+
+    async def both() -> list[bool]:
+        return await asyncio.gather(shard.watch(30.0), shard.watch(30.0))
+
     failing.start()
     begun = time.monotonic()
-    assert asyncio.run(shard.watch(30.0)) is True
+    assert asyncio.run(both()) == [True, True], "a head may ask twice at once"
     assert time.monotonic() - begun < 10, "and not when the time is over"
     asyncio.run(shard.noted())
     failing.join(5)

@@ -1,0 +1,27 @@
+"""Workers that a party starts on its own machine."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from cofit.roles.shards.local_cluster import start_workers
+
+SECONDS = 30.0
+QUIET = 2.5
+
+
+def test_a_worker_that_waits_tells_the_scheduler_nothing_for_seconds(tmp_path: Path) -> None:
+    """Dask's own scheduler asks for two signs of life a second, which cost the head more than its part of training."""
+    with start_workers(1, 1, "127.0.0.1", tmp_path, {"COFIT_THREADS": "1"}) as cluster:
+        cluster.wait_for_workers(1, timeout=SECONDS)
+        (worker,) = cluster.scheduler.workers.values()
+        assert worker.address.startswith("tls://127.0.0.1:")
+        time.sleep(1.0)  # the first one is sent after half a second
+        first = worker.last_seen
+        time.sleep(QUIET)
+        assert worker.last_seen == first
