@@ -142,7 +142,7 @@ def test_who_watches_hears_of_a_failed_check_at_once(make: Callable[..., ShardWo
     failing = threading.Timer(0.3, shard._fail)
 
     async def both() -> list[bool]:
-        return await asyncio.gather(shard.watch(30.0), shard.watch(30.0))
+        return list(await asyncio.gather(shard.watch(30.0), shard.watch(30.0)))
 
     failing.start()
     begun = time.monotonic()
