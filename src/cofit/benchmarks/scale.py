@@ -7,7 +7,6 @@ The rows are made up from a seed, a block at a time, where they are shared: nobo
 from __future__ import annotations
 
 import math
-import resource
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -103,16 +102,8 @@ def measure_scale(
     plan, spec = plan_training(facts), facts.spec()
     cost = forecast(plan, owners=_OWNERS, processors=processors_here(spec.parties), pace=pace_of_this_machine())
     with disk_of(plan, spec.parties, _OWNERS, directory) as disk:
-        before = _processor_seconds()
         run = _train(plan, spec, threads, disk, progress)
-        spent = _processor_seconds() - before
-    return _result(plan, spec, threads, cost, run, spent, disk is not None)
-
-
-def _processor_seconds() -> float:
-    """Of all members that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return children.ru_utime + children.ru_stime
+    return _result(plan, spec, threads, cost, run, disk is not None)
 
 
 def _train(
@@ -152,11 +143,11 @@ def _result(
     threads: int,
     cost: Forecast,
     run: LocalRun[npt.NDArray[np.float64]],
-    spent: float,
     on_disk: bool,
 ) -> ScaleResult:
     facts, seconds, memory = plan.facts, run.seconds, cost.memory
     total = math.fsum((seconds[SHARE], seconds[PROGRAM]))
+    spent = math.fsum(run.processor_seconds.values())
     sent = sum(counts.total.bytes_sent for counts in run.traffic.values())
     return ScaleResult(
         scheme=spec.name,

@@ -166,6 +166,18 @@ def hold_memory(party: Party) -> None:
     meet(party)
 
 
+WORK_SECONDS = 0.5
+
+
+def work_at_party_b(party: Party) -> None:
+    """One party takes so much of the processor."""
+    if party.rank == 1:
+        until = time.process_time() + WORK_SECONDS
+        while time.process_time() < until:
+            pass
+    meet(party)
+
+
 def square(party: Party) -> float:
     """Return a result that every party must agree on up to nothing."""
     x = party.constant(np.full(4, 1.5), FixedPoint(24))

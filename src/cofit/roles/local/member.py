@@ -117,7 +117,8 @@ class Agenda:
 class Outcome(Generic[R]):
     """What a member brings back: a party its program's result, its exact traffic and what it opened.
 
-    ``seconds`` are those of a party's steps, ``peak_memory`` (bytes) is that of a member's own process.
+    ``seconds`` are those of a party's steps; ``peak_memory`` (bytes) and ``processor_seconds`` are those of a member's
+    own process.
     """
 
     result: R | None
@@ -125,6 +126,7 @@ class Outcome(Generic[R]):
     openings: tuple[Opening, ...]
     seconds: Mapping[str, float] = field(default_factory=dict)
     peak_memory: int | None = None
+    processor_seconds: float | None = None
 
 
 Job: TypeAlias = "Callable[[Mesh], Outcome[Any]] | ReportingParty"

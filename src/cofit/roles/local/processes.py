@@ -164,7 +164,7 @@ def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: 
             kernels.set_threads(threads)
         with _connect(launcher, name, agenda) as mesh:
             outcome = job.run(mesh, launcher.send) if isinstance(job, ReportingParty) else job(mesh)
-        launcher.send(replace(outcome, peak_memory=peak_memory()))
+        launcher.send(replace(outcome, peak_memory=peak_memory(), processor_seconds=time.process_time()))
     except BaseException as error:  # carried to the launcher
         error.add_note(f"In the process of '{name}':\n{traceback.format_exc()}")
         _send_error(launcher, error)

@@ -51,7 +51,8 @@ class LocalRun(Generic[R]):
     ``seconds``: the wall-clock time of the steps at the party of rank 0: "start" (until it is connected and set up),
     "share" (until the contributions are received), "program" (the whole party program), and within it every step that
     the program reported, from its first report to the first report of the next step.
-    ``peak_memory``: the peak resident bytes of each member's process; empty when the members were threads.
+    ``peak_memory``: the peak resident bytes of each member's process, ``processor_seconds``: what it took of the
+    processor; both are empty when the members were threads.
     """
 
     results: Mapping[str, R]
@@ -59,6 +60,7 @@ class LocalRun(Generic[R]):
     openings: tuple[Opening, ...]
     seconds: Mapping[str, float]
     peak_memory: Mapping[str, int]
+    processor_seconds: Mapping[str, float]
 
 
 def run_local(
@@ -211,7 +213,9 @@ def summarise(agenda: Agenda, outcomes: Outcomes) -> LocalRun[Any]:
     results = {name: o.result for name, o in done.items() if name in agenda.parties or o.result is not None}
     first = done[agenda.parties[0]]
     peaks = {name: o.peak_memory for name, o in done.items() if o.peak_memory is not None}
-    return LocalRun(results, {name: o.traffic for name, o in done.items()}, first.openings, first.seconds, peaks)
+    spent = {name: o.processor_seconds for name, o in done.items() if o.processor_seconds is not None}
+    traffic = {name: o.traffic for name, o in done.items()}
+    return LocalRun(results, traffic, first.openings, first.seconds, peaks, spent)
 
 
 def _failure(failures: dict[str, Any], members: tuple[str, ...]) -> PartyFailedError:

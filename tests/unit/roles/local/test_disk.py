@@ -82,4 +82,5 @@ def test_training_on_disk_sends_what_training_in_memory_does(tmp_path: Path, mon
     found = measure_scale(400, 30, 10**12)
     assert (kept.on_disk, found.on_disk) == (False, True)
     assert (found.rounds, found.bytes_total) == (kept.rounds, kept.bytes_total)
+    assert found.forecast_processor_ratio > 0.1, "processes of the members are counted"
     assert list(tmp_path.iterdir()) == []

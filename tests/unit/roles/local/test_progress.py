@@ -91,6 +91,16 @@ def test_threads_have_no_peak_memory_of_their_own() -> None:
     assert run_local(programs.square).peak_memory == {}
 
 
+def test_processor_seconds_of_each_process() -> None:
+    run = run_local(programs.work_at_party_b, owners={"north": {}}, processes=True, timeout=LONG)
+    spent = dict(run.processor_seconds)
+    assert set(spent) == {"party-a", "party-b", "party-c", "north"}
+    at_work = spent.pop("party-b")
+    assert at_work > max(spent.values()) + 0.8 * programs.WORK_SECONDS
+    assert min(spent.values()) > 0
+    assert run_local(programs.square).processor_seconds == {}
+
+
 # --- a callback fails --------------------------------------------------------------------------------------
 
 
