@@ -17,6 +17,7 @@ from distributed import Nanny, Scheduler, Security, SpecCluster
 
 _BEAT_SECONDS = 10.0
 _SYNC_SECONDS = 60  # the cluster's own picture of itself, which nobody looks at
+_PAGES = "127.0.0.1:0"  # Dask's HTTP servers cannot be left out: they have no pages, at a port that nobody else reaches
 
 
 class _Quiet(Scheduler):
@@ -38,7 +39,7 @@ def start_workers(workers: int, threads: int, host: str, directory: Path, enviro
     threads: of each worker. directory: for their files. environment: what they find in theirs beside our own.
     """
     security: Any = Security.temporary()  # type: ignore[no-untyped-call]
-    common = {"host": host, "protocol": "tls://", "security": security, "dashboard": False}
+    common = {"host": host, "protocol": "tls://", "security": security, "dashboard": False, "dashboard_address": _PAGES}
     worker = {
         "cls": Nanny,
         "options": {

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")  # which distributed brings
 
 from cofit.roles.shards.local_cluster import start_workers
 
@@ -25,3 +26,17 @@ def test_a_worker_that_waits_tells_the_scheduler_nothing_for_seconds(tmp_path: P
         first = worker.last_seen
         time.sleep(QUIET)
         assert worker.last_seen == first
+
+
+def test_http_servers_are_reached_from_this_machine_alone(tmp_path: Path) -> None:
+    """Dask starts one in every process, at the host that others reach, and at a port that is the same for all."""
+    host = "127.0.0.2"
+    with start_workers(1, 1, host, tmp_path, {"COFIT_THREADS": "1"}) as cluster:
+        cluster.wait_for_workers(1, timeout=SECONDS)
+        (worker,) = cluster.scheduler.workers.values()
+        assert worker.address.startswith(f"tls://{host}:")
+        assert cluster.scheduler.http_server.address == "127.0.0.1"
+        (pid,) = (nanny.pid for nanny in cluster.workers.values())
+        listening = {each.laddr.port: each.laddr.ip for each in psutil.Process(pid).net_connections() if not each.raddr}
+        assert listening[worker.services["dashboard"]] == "127.0.0.1"
+        assert listening[int(worker.address.rpartition(":")[2])] == host
