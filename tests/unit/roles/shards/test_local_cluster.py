@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("distributed")
-psutil = pytest.importorskip("psutil")  # which distributed brings
 
 from cofit.roles.shards.local_cluster import start_workers
 
@@ -30,6 +29,7 @@ def test_a_worker_that_waits_tells_the_scheduler_nothing_for_seconds(tmp_path: P
 
 def test_http_servers_are_reached_from_this_machine_alone(tmp_path: Path) -> None:
     """Dask starts one in every process, at the host that others reach, and at a port that is the same for all."""
+    psutil = pytest.importorskip("psutil")  # which distributed brings
     host = "127.0.0.2"
     with start_workers(1, 1, host, tmp_path, {"COFIT_THREADS": "1"}) as cluster:
         cluster.wait_for_workers(1, timeout=SECONDS)
