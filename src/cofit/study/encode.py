@@ -40,7 +40,7 @@ from cofit.study.columns import (
     row_keys,
 )
 from cofit.study.document import Feature, OwnerEntry, Study, Value
-from cofit.study.fields import suggestion
+from cofit.study.fields import nearest, suggestion
 from cofit.study.problems import (
     DATE,
     INFINITE,
@@ -202,10 +202,11 @@ def _check_columns(study: Study, wanted: Sequence[str], table: pa.Table, problem
     counts = Counter(table.column_names)
     extra = [name for name in counts if name not in set(wanted)]
     for name in wanted:
-        if not counts[name]:
-            problems.add(
-                f"column '{name}' is missing{suggestion(name, extra) or '; add it, or agree on a study without it'}"
-            )
+        if not counts[name] and (near := nearest(name, extra)) is not None:
+            extra.remove(near)  # one mistake is one problem
+            problems.add(f"column '{name}' is missing (did you mean '{near}'?); rename '{near}', or add '{name}'")
+        elif not counts[name]:
+            problems.add(f"column '{name}' is missing; add it, or agree on a study without it")
         elif counts[name] > 1:
             problems.add(f"column '{name}' occurs {counts[name]} times; keep one")
     if not study.data.ignore_extra:

@@ -21,8 +21,9 @@ def parse_features(tables: Sequence[Table]) -> tuple[Feature, ...]:
     origins: list[str] = []
     columns = 0
     for table in tables:
-        names = _names(table)
-        shared = _shared(table)
+        with table.entry_named():
+            names = _names(table)
+            shared = _shared(table)
         columns += len(names) * max(1, len(shared.get("values", ())))
         if columns > MOST_COLUMNS:
             raise field_error(table.path, f"within {MOST_COLUMNS} encoded columns for the whole study", columns)

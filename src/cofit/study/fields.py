@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from cofit.errors import InvalidInputError, parameter_error
@@ -16,6 +17,7 @@ from cofit.errors import InvalidInputError, parameter_error
 OWNER = "the study"
 _REQUIRED = object()
 _LONGEST_SHOWN = 200
+_LONGEST_NAME = 60
 
 
 def field_error(path: str, must_be: str, got: object) -> InvalidInputError:
@@ -45,6 +47,10 @@ class Table:
     def at(self, name: str) -> str:
         """Return the path of a field."""
         return f"{self.path}.{name}" if self.path else name
+
+    def entry_named(self) -> AbstractContextManager[None]:
+        """Errors say whose entry this table is."""
+        return entry_named(self._values)
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
@@ -101,7 +107,11 @@ class Table:
         value = self.raw(name, must_be=must_be)
         if not isinstance(value, list | tuple) or not value:
             raise field_error(self.at(name), must_be, value)
-        return [Table(item, f"{self.at(name)}[{i}]", fields) for i, item in enumerate(value)]
+        found = []
+        for i, item in enumerate(value):
+            with entry_named(item):
+                found.append(Table(item, f"{self.at(name)}[{i}]", fields))
+        return found
 
     def table(self, name: str, fields: Sequence[str]) -> Table:
         """Return the table under that name ([name] in TOML)."""
@@ -127,10 +137,44 @@ def finite(path: str, value: object, must_be: str, least: float = -math.inf, mos
     return number + 0.0
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return '; did you mean ...?' for the likeliest of the known words, or nothing."""
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the likeliest of the known words, or None where none is like it."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" (did you mean '{near[0]}'?)" if near else ""
+    return near[0] if near else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return ' (did you mean ...?)' for the likeliest of the known words, or nothing."""
+    near = nearest(word, known)
+    return "" if near is None else f" (did you mean '{near}'?)"
+
+
+@contextmanager
+def entry_named(value: object) -> Iterator[None]:
+    """An error about one of a list of tables says whose entry it is: a path counts entries, and from 0."""
+    try:
+        yield
+    except InvalidInputError as error:
+        whose = _whose(value)
+        raise InvalidInputError(f"{error}{whose and f' That is the entry of {whose}.'}") from None
+
+
+def _whose(value: object) -> str:
+    """Return what the table is about, by its name or names, or nothing."""
+    if not isinstance(value, Mapping):
+        return ""
+    names = value.get("names")
+    listed = names if isinstance(names, list | tuple) else []
+    given = [name for name in (value.get("name"), *listed) if isinstance(name, str) and name.isprintable()]
+    if not given:
+        prefix = value.get("prefix")
+        return f"'{_short(prefix)}0' and so on" if isinstance(prefix, str) and prefix.isprintable() else ""
+    more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
+    return f"'{_short(given[0])}'{more}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
 
 
 def distinct(names: Sequence[Any], path: Callable[[int], str], what: str) -> None:

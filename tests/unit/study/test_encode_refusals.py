@@ -208,3 +208,11 @@ def test_only_twenty_kinds_of_problems_are_told() -> None:
     assert first.endswith("w19: 2 that are no numbers; and 10 more columns.")
     assert len(lines) == 21
     assert lines[-1] == "  - and 10 more of this kind"
+
+
+def test_a_misspelt_column_is_one_problem() -> None:
+    told = refusal(age=LEFT_OUT, aeg=GOOD["age"], other=GOOD["age"])
+    assert "has 2 problems:" in told
+    assert "column 'age' is missing (did you mean 'aeg'?); rename 'aeg', or add 'age'" in told
+    assert "column 'aeg' is not" not in told
+    assert "column 'other' is not one that this owner brings" in told

@@ -202,6 +202,28 @@ def test_bad_values_are_refused_by_path(path: str, value: Any, message: str) -> 
     assert len(told) < 600
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "whose"),
+    [
+        ("data.features.1.upper", -2, "'dose'"),
+        ("data.features.1.uper", 3, "'dose'"),
+        ("data.features.2.values", [1, 2], "'smoker' and 1 more"),
+        ("data.features.4.lower", "0", "'w0' and so on"),
+        ("data.features.1.name", " x", "' x'"),
+        ("data.features.1.name", "x" * 300, f"'{'x' * 60}...'"),
+        ("owners.1.row", 400, "'owner-b'"),
+    ],
+)
+def test_an_entry_is_named_and_not_only_counted(path: str, value: Any, whose: str) -> None:
+    assert refusal(HORIZONTAL, {path: value}).endswith(f"instead. That is the entry of {whose}.")
+
+
+@pytest.mark.parametrize("value", [LEFT_OUT, 3, "a\nb"])
+def test_an_entry_without_a_usable_name_is_only_counted(value: Any) -> None:
+    told = refusal(HORIZONTAL, {"data.features.1.name": value})
+    assert "data.features[1]" in told and "That is the entry" not in told
+
+
 BAD_VERTICAL: list[tuple[dict[str, Any], str]] = [
     ({"data.row_key": LEFT_OUT}, "'data.row_key'.*vertical"),
     ({"data.rows": LEFT_OUT}, "'data.rows'.*add it"),
