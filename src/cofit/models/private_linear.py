@@ -25,7 +25,7 @@ from cofit.models.progress_display import progress_context
 from cofit.models.referenced import mapped_tables
 from cofit.models.sample_weights import with_sample_weights
 from cofit.models.settings import AUTO, check_shrinkage, stated_parameters
-from cofit.models.tables import Tables, refuse_beyond
+from cofit.models.tables import Tables, refuse_below, refuse_beyond
 from cofit.roles.local.progress import Progress
 from cofit.roles.local.training import TrainingRun, run_training
 
@@ -89,6 +89,8 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         plan = plan_training(asked.among(self.parties))
         if plan.facts.normalised_by == "parties":
             refuse_beyond(given, float(plan.facts.feature_bound), vertical=partition == "vertical")
+            if partition == "vertical" and plan.facts.feature_lower > -plan.facts.feature_bound:
+                refuse_below(given, float(plan.facts.feature_lower), float(plan.facts.feature_bound))
         for unlike in scale_warnings(
             [] if given.reference is not None and partition == "horizontal" else given.features,
             given.feature_names,

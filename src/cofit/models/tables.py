@@ -270,25 +270,49 @@ def refuse_beyond(given: Tables, bound: float, *, vertical: bool) -> None:
     for owner, table in given.owners.items():
         if table.features is None:
             continue
-        found = _first_beyond(table.features, bound)
+        found = _first_outside(table.features, -bound, bound)
         if found is not None:
             column, count, row = found
-            name = first + column if given.feature_names is None else f"'{given.feature_names[first + column]}'"
             raise RangeError(
-                f"Owner '{owner}': {count:,} of {len(table.features):,} values of column {name} are "
-                f"larger in magnitude than the agreed feature_bound, {bound:g} (the first in row {row}, counted from "
-                f"0). Map the column to [-{bound:g}, {bound:g}] by public bounds (cofit.PublicScaler), or agree on a "
-                f"larger feature_bound."
+                f"Owner '{owner}': {count:,} of {len(table.features):,} values of column "
+                f"{_column(given, first + column)} are larger in magnitude than the agreed feature_bound, {bound:g} "
+                f"(the first in row {row}, counted from 0). Map the column to [-{bound:g}, {bound:g}] by public bounds "
+                f"(cofit.PublicScaler), or agree on a larger feature_bound."
             )
         first += table.features.shape[1] if vertical else 0
 
 
-def _first_beyond(features: FeatureTable, bound: float) -> tuple[int, int, int] | None:
-    """Return a column with values beyond the bound, how many, and the first row of them; None without any."""
+def refuse_below(given: Tables, lower: float, bound: float) -> None:
+    """The same for values of owners of columns below the agreed ``feature_lower``."""
+    first = 0
+    for owner, table in given.owners.items():
+        if table.features is None:
+            continue
+        found = _first_outside(table.features, lower, bound)
+        if found is not None:
+            column, count, row = found
+            raise RangeError(
+                f"Owner '{owner}': {count:,} of {len(table.features):,} values of column "
+                f"{_column(given, first + column)} are below the agreed feature_lower, {lower:g} (the first in row "
+                f"{row}, counted from 0). Agree on a smaller feature_lower (minus feature_bound is always right)."
+            )
+        first += table.features.shape[1]
+
+
+def _column(given: Tables, place: int) -> str:
+    """Return what to call a column: by its name, or by its place from 0 where columns have none."""
+    return str(place) if given.feature_names is None else f"'{given.feature_names[place]}'"
+
+
+def _first_outside(features: FeatureTable, lower: float, upper: float) -> tuple[int, int, int] | None:
+    """Return a column with values beyond a bound, how many, and the first row of them; None without any.
+
+    Of a sparse matrix, among the values that it stores.
+    """
     if isinstance(features, SparseRows):
         matrix = features.matrix
-        return first_wrong(matrix, beyond(matrix.data.astype(np.float64), -bound, bound))
-    wrong = beyond(np.asarray(features, dtype=np.float64), -bound, bound)
+        return first_wrong(matrix, beyond(matrix.data.astype(np.float64), lower, upper))
+    wrong = beyond(np.asarray(features, dtype=np.float64), lower, upper)
     if not wrong.any():
         return None
     row, column = (int(i) for i in np.argwhere(wrong)[0])

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.errors import CofitError, InvalidInputError
+from cofit import LogisticRegression
+from cofit.errors import CofitError, InvalidInputError, RangeError
 from cofit.models.tables import LABEL_OWNER, tables
 
 X = np.arange(12.0).reshape(6, 2)
@@ -156,3 +157,17 @@ def test_agreed_classes_may_be_absent_and_nothing_else_may_occur() -> None:
     for bad in (("a",), ("a", "a"), "ab", 3, ("a", "b", "b"), tuple(range(257))):
         with pytest.raises(InvalidInputError, match="'classes' parameter of E"):
             tables([(x, ["no", "no", "no"])], None, "horizontal", "E", bad)
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("recipe", ["best", "paper"])
+def test_a_value_below_the_agreed_range_is_told_by_the_name_of_its_column(recipe: str, named: bool) -> None:
+    columns = [np.full((6, 2), 0.5), np.full((6, 2), 0.5)]
+    columns[1][4, 0] = columns[1][5, 0] = -0.25
+    names = (["age", "bmi"], ["sodium", "crp"])
+    blocks = [Frame(own, block) for own, block in zip(names, columns, strict=True)] if named else columns
+    model = LogisticRegression(epsilon=1.0, recipe=recipe, feature_bound=1.0, feature_lower=0.0, clip_rows=None)
+    column = "'sodium'" if named else "2"
+    told = rf"^Owner 'owner-2': 2 of 6 values of column {column} are below the agreed feature_lower, 0 \(.* row 4, "
+    with pytest.raises(RangeError, match=told):
+        model.fit(blocks, Y, partition="vertical")
