@@ -23,6 +23,7 @@ from cofit.models.decisions import one_class
 from cofit.models.smoothing import BATCH
 from cofit.models.table_model import TableModel
 from cofit.models.target_range import refuse_threshold
+from cofit.roles.files.durable import why_not_written
 from cofit.roles.files.tables import read_study_table
 from cofit.roles.files.text_tables import TextLayout
 from cofit.study.document import value_text
@@ -141,11 +142,13 @@ def _target(out: Path | None, header: list[str]) -> Iterator[TextIO]:
     except BrokenPipeError:  # whoever reads has enough
         raise
     except OSError as error:
-        where = "standard output" if out is None else f"'{out}'"
-        if out is None:
-            with Path(os.devnull).open("wb") as nothing:  # so that Python does not try again at its end
-                os.dup2(nothing.fileno(), sys.stdout.fileno())
-        raise InvalidInputError(f"The scores cannot be written to {where}: {error.strerror}.") from None
+        if out is not None:
+            raise InvalidInputError(
+                f"The scores cannot be written to '{out}': {why_not_written(out, error)}."
+            ) from None
+        with Path(os.devnull).open("wb") as nothing:  # so that Python does not try again at its end
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        raise InvalidInputError(f"The scores cannot be written to standard output: {error.strerror}.") from None
 
 
 def _check_target(out: Path, header: list[str]) -> None:

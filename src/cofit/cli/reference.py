@@ -10,6 +10,7 @@ import numpy as np
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.learn.recipes.descent.reference import FEW_ROWS, reference_map
+from cofit.roles.files.durable import why_not_written
 from cofit.roles.files.studies import load_study_without_reference
 from cofit.roles.files.tables import read_study_table
 from cofit.roles.files.text_tables import TextLayout
@@ -54,7 +55,7 @@ def reference(study: Path, table: Path, out: Path, directions: bool, layout: Tex
     except FileExistsError:
         raise InvalidInputError(f"'{out}' exists, and a map is never overwritten. Choose another name.") from None
     except OSError as error:
-        raise InvalidInputError(f"The map cannot be written to '{out}': {error.strerror}.") from None
+        raise InvalidInputError(f"The map cannot be written to '{out}': {why_not_written(out, error)}.") from None
     click.echo(f"Map of {len(encoded):,} rows, {made.inputs:,} columns to {made.columns:,}: {out}")
     click.echo(f"Hash: {made.hash}")
     if len(encoded) < FEW_ROWS:

@@ -73,6 +73,7 @@ from cofit.models.scoring import prepared_rows, prepared_scores, scores_of
 from cofit.models.smoothing import SmoothedScores, checked_smoothing, refuse_smoothed, smoothed_by
 from cofit.models.target_range import TargetRange, refuse_threshold
 from cofit.privacy.certificate import Certificate
+from cofit.roles.files.durable import why_not_written
 from cofit.roles.local.training import TrainingRun
 
 VERSION = 4
@@ -245,8 +246,14 @@ class LinearModel:
         return model
 
     def save(self, path: str | Path) -> None:
-        """Write ``to_json`` to a file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        """Write ``to_json`` to a file, or raise InvalidInputError with the remedy."""
+        text = self.to_json()
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InvalidInputError(
+                f"The model cannot be written to '{path}': {why_not_written(Path(path), error)}."
+            ) from None
 
     @classmethod
     def load(cls, path: str | Path) -> LinearModel:

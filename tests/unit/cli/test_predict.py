@@ -286,3 +286,14 @@ def test_smoothed_scores_are_those_of_the_batch(tmp_path: Path) -> None:
     np.testing.assert_allclose(kept.decision_function(half), scores[:100], rtol=1e-9)
     with pytest.raises(InvalidInputError, match="cannot be saved"):
         kept.study_model.to_json()
+
+
+def test_a_folder_that_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
+    model, out = model_file(tmp_path, study_of(), WEIGHTS, intercept=0.75), tmp_path / "absent" / "scores.csv"
+    path = tmp_path / "new.csv"
+    path.write_text("\n".join(",".join(row) for row in (HEADER, *ROWS)) + "\n")
+    result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(out)])
+    assert isinstance(result.exception, InvalidInputError)
+    assert str(result.exception) == (
+        f"The scores cannot be written to '{out}': there is no folder '{out.parent}'. Make it, or choose another name."
+    )

@@ -137,6 +137,17 @@ def test_round_trip(model: LinearModel, classes: Any, tmp_path: Path) -> None:
     assert load_model(tmp_path / "model.json") == LinearModel.load(str(tmp_path / "model.json")) == model
 
 
+def test_a_folder_that_is_not_there_is_named_with_the_remedy(model: LinearModel, tmp_path: Path) -> None:
+    path = tmp_path / "absent" / "model.json"
+    with pytest.raises(InvalidInputError) as info:
+        model.save(str(path))
+    assert str(info.value) == (
+        f"The model cannot be written to '{path}': there is no folder '{path.parent}'. Make it, or choose another name."
+    )
+    with pytest.raises(InvalidInputError, match=f"The model cannot be written to '{tmp_path}': Is a directory"):
+        model.save(tmp_path)
+
+
 def test_a_model_is_frozen_and_its_repr_short(model: LinearModel) -> None:
     with pytest.raises(FrozenInstanceError):
         model.intercept = 0.0  # type: ignore[misc]

@@ -24,6 +24,15 @@ def write_durably(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     sync_directory(path.parent)
 
 
+def why_not_written(path: Path, error: OSError) -> str:
+    """Return why a file cannot be written, and the remedy where it is a folder that is not there; without a full stop
+    at the end."""
+    folder = path.parent
+    if isinstance(error, FileNotFoundError) and not folder.exists():
+        return f"there is no folder '{folder}'. Make it, or choose another name"
+    return error.strerror or type(error).__name__
+
+
 def sync_directory(directory: Path) -> None:
     """Make the names in a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

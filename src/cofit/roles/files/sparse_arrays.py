@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csc_array, csr_array, issparse
 
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.roles.files.durable import why_not_written
 
 _ALWAYS = {"format", "shape", "data"}
 _COMPRESSED = {"indices", "indptr"}
@@ -82,5 +83,10 @@ def save_sparse_table(path: str | Path, X: Any, y: Any = None, columns: Mapping[
             raise parameter_error(name, _SAVE, must_be, f"{array.dtype} of shape {array.shape}")
     parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
     written: dict[str, Any] = {"format": np.array(b"csr"), **parts, **arrays}
-    with Path(path).open("wb") as file:
-        np.savez_compressed(file, **written)
+    try:
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, **written)
+    except OSError as error:
+        raise InvalidInputError(
+            f"The table cannot be written to '{path}': {why_not_written(Path(path), error)}."
+        ) from None

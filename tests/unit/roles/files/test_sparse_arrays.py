@@ -76,3 +76,12 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(InvalidInputError, match=f"'{name}'"):
             save_sparse_table(*arguments)
     assert not path.exists()
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "absent" / "table.npz"
+    with pytest.raises(InvalidInputError) as info:
+        save_sparse_table(path, csr_array(DENSE), [1, 0])
+    assert str(info.value) == (
+        f"The table cannot be written to '{path}': there is no folder '{path.parent}'. Make it, or choose another name."
+    )
