@@ -24,6 +24,7 @@ from rich.progress import (
 from cofit.cli.charge import Account, check_person, confirm_charge, show_charge, show_if_again
 from cofit.cli.program_contribution import check_accepted, confirm_exposure, prepared_inputs, show_exact, show_exposure
 from cofit.cli.table_options import table_options
+from cofit.cli.waiting import say_waiting
 from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError
 from cofit.roles.analyst.fetch import statuses
 from cofit.roles.files.directory_kinds import check_owner_directory
@@ -44,6 +45,7 @@ from cofit.roles.owner.contribute import (
 )
 from cofit.roles.owner.directory import owner_directory
 from cofit.roles.owner.upload import UploadProgress
+from cofit.roles.service.conversations import Waiting
 from cofit.study.agreement import Agreement
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, encode_table, owner_named
@@ -175,19 +177,19 @@ def contribute(
         check_accepted(loaded, accept_not_private)
     if not yes:
         check_person()
-    remedy = _NOT_YET
+    remedy, waiting = _NOT_YET, say_waiting(loaded)
     try:
-        parties = ask_parties(loaded, identity)
+        parties = ask_parties(loaded, identity, waiting)
         confirm(parties.values())
         remedy = _AGAIN
         with _display() as progress:
-            upload = send(contribution, identity, folder, known_as, progress, parties)
+            upload = send(contribution, identity, folder, known_as, progress, parties, waiting)
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{interrupt}" or remedy) from None
     except TransportError as error:
         raise _explained(error, remedy) from None
     click.echo(f"\nAll {len(loaded.parties)} parties have acknowledged: upload {upload} is on their disks.")
-    click.echo(f"{_what_comes_next(loaded, identity)} `cofit status` tells how far the study has got.")
+    click.echo(f"{_what_comes_next(loaded, identity, waiting)} `cofit status` tells how far the study has got.")
 
 
 def _confirm(account: Account, parties: Collection[str], *, ask: bool) -> None:
@@ -196,16 +198,16 @@ def _confirm(account: Account, parties: Collection[str], *, ask: bool) -> None:
         confirm_charge(account, parties)
 
 
-def _what_comes_next(study: Agreement, identity: Identity) -> str:
+def _what_comes_next(study: Agreement, identity: Identity, waiting: Waiting) -> str:
     """Say whether this contribution can still be replaced, as the parties tell it."""
-    told = statuses(study, identity)
+    told = statuses(study, identity, waiting=waiting)
     answers = [one for party in study.parties if isinstance(one := told[party.name], dict)]
-    waiting = [_waited_for(study, answer) for answer in answers]
-    if waiting and not all(waiting):
+    missing = [_waited_for(study, answer) for answer in answers]
+    if missing and not all(missing):
         return "Every owner has contributed: nothing can be replaced any more, and the parties compute."
-    missing = f"Not there yet: {', '.join(waiting[0])}. " if waiting else ""
+    begins = f"Not there yet: {', '.join(missing[0])}. " if missing else ""
     return (
-        f"{missing}Until every owner has contributed you may replace yours by contributing again; then nothing can be "
+        f"{begins}Until every owner has contributed you may replace yours by contributing again; then nothing can be "
         "replaced any more, and the parties compute."
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from cofit.cli.waiting import say_waiting
 from cofit.errors import InvalidInputError
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
@@ -43,7 +44,7 @@ def model(study: Path, key: Path, name: str | None, out: Path) -> None:
     loaded = load_study(study)
     refuse_shared(loaded)
     identity = load_identity_for(loaded, key, name)
-    fetched = model_of_release(loaded, fetch_release(loaded, identity))
+    fetched = model_of_release(loaded, fetch_release(loaded, identity, say_waiting(loaded)))
     write_model(fetched, out)
     click.echo(f"{fetched.model.certificate.headline}\n")
     tell_of_shrinkage(fetched)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from cofit.cli.waiting import say_waiting
 from cofit.errors import InvalidInputError
 from cofit.roles.analyst.results import fetch_results
 from cofit.roles.files.durable import write_durably
@@ -53,7 +54,7 @@ def result(study: Path, key: Path | None, name: str | None, out: Path | None, ve
     elif key is None:
         raise InvalidInputError("Give --key, an analyst's private key, to fetch the results; or --verify FILE.")
     else:
-        signed = fetch_results(loaded, load_identity_for(loaded, key, name))
+        signed = fetch_results(loaded, load_identity_for(loaded, key, name), say_waiting(loaded))
     if out is not None:
         write_results(signed, out)
     show_results(signed)

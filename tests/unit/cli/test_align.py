@@ -128,3 +128,14 @@ def test_tables_with_semicolons_and_in_another_encoding(site: Site) -> None:
     code, out, _ = site.run(*command, "--encoding", "latin-1")
     assert code == 0
     assert f"{ROWS} rows of 'owner-b'" in out
+
+
+@pytest.mark.parametrize(("what", "option"), [("rows", "--out"), ("secret", "--new-secret")])
+def test_a_folder_that_is_not_there_is_named_with_the_remedy(site: Site, what: str, option: str) -> None:
+    file = "absent/b.file"
+    code, out, err = align(site, "owner-b", option, file) if what == "rows" else site.run("align", option, file)
+    assert (code, out) == (2, "")
+    assert (
+        f"The {what} cannot be written to '{file}': there is no folder 'absent'. Make it, or choose another name."
+        in err
+    )

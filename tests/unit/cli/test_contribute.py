@@ -19,6 +19,7 @@ from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.files.studies import load_study
 from cofit.roles.owner.contribute import LEDGER, open_ledger
 from cofit.roles.owner.upload import UploadProgress
+from cofit.roles.service import conversations
 from cofit.units import size
 from support.ledgers import best_releases
 from unit.cli.contributing import OWNERS, PARTIES, ROWS, Site, parties, write_site, write_table
@@ -137,6 +138,23 @@ def test_parties_that_are_down_are_named(tmp_path: Path, capsys: pytest.CaptureF
     assert "'party-b' cannot be reached" in err
     assert "This time nothing was charged or sent." in err and "resumes" not in err
     assert not open_ledger(site.folder / "owner-a.state").charges()
+
+
+def test_who_is_waited_for_is_told_soon(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "_SOON", 0.3)
+    write_site(tmp_path, timeout=1)
+    site = Site(tmp_path, capsys)
+    first, second, _ = (f"'{one.name}' at {one.host}:{one.port}" for one in load_study(site.study).parties)
+    with parties(tmp_path, PARTIES[:1]):
+        code, out, err = site.contribute("owner-a")
+    assert code == 1 and "Waiting" not in out
+    assert err.splitlines()[0] == f"Waiting for {second}, which does not answer, for up to 1 s."
+    assert err.count("Waiting") == 1
+    code, out, err = site.run("model", "study.toml", "--key", "analyst.key", "--out", "model.json")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[0] == f"Waiting for {first}, which does not answer, for up to 1 s."
 
 
 def test_a_party_that_goes_away_after_the_charge(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,12 +91,12 @@ def test_an_owner_is_told_before_it_sends_to_parties_that_have_forgotten_an_earl
     incarnations = {"party-a": "a" * 32, "party-b": "b" * 32, "party-c": "c" * 32}
     monkeypatch.setattr(contribute, "ask_parties", lambda *given: dict(incarnations))
     monkeypatch.setattr(contribute, "send", send)
-    monkeypatch.setattr(contribute, "statuses", lambda loaded, _: dict.fromkeys(incarnations, "silent"))
+    monkeypatch.setattr(contribute, "statuses", lambda *_, waiting: dict.fromkeys(incarnations, "silent"))
     options = ("contribute", study, "--key", folder / "clinic-a.key", "--data", folder / "clinic-a.csv", "--yes")
     first = cofit(*options, "--accept-not-private")
     assert first.exit_code == 0, first.output
     assert "no memory" not in first.output
-    contribution, _, state, dataset, _, parties = sent[0]
+    contribution, _, state, dataset, _, parties, _ = sent[0]
     state.mkdir()
     contribution.job.policy.charge(Ledger(state / LEDGER), dataset, contribution.study, parties.values())
     assert "no memory" not in cofit(*options, "--accept-not-private").output

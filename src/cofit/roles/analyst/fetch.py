@@ -8,7 +8,7 @@ from typing import Any
 from cofit.errors import CofitError, InvalidInputError, ProtocolError, TransportError
 from cofit.roles.files.published import Release, agreed, largest_release
 from cofit.roles.files.signatures import PartySignature, SignedRelease, canonical_pem, check_signatures
-from cofit.roles.service.conversations import Connect, connector, opened, patiently
+from cofit.roles.service.conversations import Connect, Waiting, connector, opened, patiently
 from cofit.study.agreement import Agreement
 from cofit.study.document import Study
 from cofit.study.encoding import study_encoding
@@ -19,13 +19,13 @@ from cofit.transport import Conversation, Identity
 _PATIENCE = 5.0
 
 
-def fetch_release(study: Study, identity: Identity) -> SignedRelease:
+def fetch_release(study: Study, identity: Identity, waiting: Waiting | None = None) -> SignedRelease:
     """Return the release, which every party must hold in the same words, for the plan of this study, and have signed.
 
     ProtocolError where copies differ, or where they are not what the study gives; VerificationError where a signature
-    is missing or wrong: one party's word is never enough.
+    is missing or wrong: one party's word is never enough. waiting: told of a party that does not answer.
     """
-    connect = connector(study, identity)
+    connect = connector(study, identity, waiting=waiting)
     plan = study_plan(study)
     copies, signatures = {}, []
     for party in study.parties:
@@ -106,14 +106,16 @@ def _no_release(party: str) -> TransportError:
     )
 
 
-def statuses(study: Agreement, identity: Identity, patience: float = _PATIENCE) -> dict[str, dict[str, Any] | str]:
+def statuses(
+    study: Agreement, identity: Identity, patience: float = _PATIENCE, waiting: Waiting | None = None
+) -> dict[str, dict[str, Any] | str]:
     """Return what every party, and the dealer, says of the study, or, as text, why one does not answer.
 
     All are asked at once.
 
-    patience: how many seconds a party is dialled.
+    patience: how many seconds a party is dialled. waiting: told of one that does not answer.
     """
-    connect = connector(study, identity, patience)
+    connect = connector(study, identity, patience, waiting)
 
     def ask(name: str) -> dict[str, Any] | str:
         try:

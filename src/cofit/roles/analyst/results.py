@@ -7,7 +7,7 @@ import math
 from cofit.errors import InvalidInputError, ProtocolError
 from cofit.roles.analyst.fetch import Copy
 from cofit.roles.files.statements import SignedStatement, Statement, agreed_statement
-from cofit.roles.service.conversations import connector
+from cofit.roles.service.conversations import Waiting, connector
 from cofit.study.program import ProgramStudy
 from cofit.transport import Identity
 
@@ -15,13 +15,13 @@ _ROOM = 4 << 20
 _BYTES_OF_A_NUMBER = 64
 
 
-def fetch_results(study: ProgramStudy, identity: Identity) -> SignedStatement:
+def fetch_results(study: ProgramStudy, identity: Identity, waiting: Waiting | None = None) -> SignedStatement:
     """Return what the program opened to all, which every party must hold in the same words and have signed.
 
     ProtocolError where copies differ, or are not what the study gives; VerificationError where a signature is missing
-    or wrong: one party's word is never enough.
+    or wrong: one party's word is never enough. waiting: told of a party that does not answer.
     """
-    connect = connector(study, identity)
+    connect = connector(study, identity, waiting=waiting)
     most = _ROOM + _BYTES_OF_A_NUMBER * sum(math.prod(one.shape) for one in study.program.openings)
     copies, signatures = [], {}
     for party in study.parties:

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from cofit.errors import BudgetExceededError, InvalidInputError, parameter_error
 from cofit.roles.files.directory_kinds import OWNER_LEDGER, check_owner_directory
-from cofit.roles.files.durable import write_durably
+from cofit.roles.files.durable import why_not_written, write_durably
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.manifest import SALT_BYTES, check_rows_digest
 from cofit.roles.jobs.job import Job, TableJob
 from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
-from cofit.roles.service.conversations import connector
+from cofit.roles.service.conversations import Waiting, connector
 from cofit.secret import InputFacts
 from cofit.sharing import scheme_of
 from cofit.sharing.inputs import Values
@@ -110,9 +110,12 @@ def _wanted(job: Job, owner: str) -> Mapping[str, InputFacts]:
     return job.inputs[owner]
 
 
-def ask_parties(study: Agreement, identity: Identity) -> dict[str, str]:
-    """Return the incarnation of every party, by name: who would make the release that an owner pays for."""
-    return incarnations([party.name for party in study.parties], connector(study, identity))
+def ask_parties(study: Agreement, identity: Identity, waiting: Waiting | None = None) -> dict[str, str]:
+    """Return the incarnation of every party, by name: who would make the release that an owner pays for.
+
+    waiting: told of a party that does not answer.
+    """
+    return incarnations([party.name for party in study.parties], connector(study, identity, waiting=waiting))
 
 
 def send(
@@ -122,15 +125,17 @@ def send(
     dataset: str,
     progress: Callable[[UploadProgress], None] | None = None,
     parties: Mapping[str, str] | None = None,
+    waiting: Waiting | None = None,
 ) -> str:
     """Charge the owner's ledger, share with all parties, and return the id of the upload when all have acknowledged.
 
     state: the owner's private directory. dataset: the name under which the ledger knows the data. parties: who they
-    are, if they were asked before (``ask_parties``). Nothing of the data leaves the owner before the ledger is charged
-    for a release by them.
+    are, if they were asked before (``ask_parties``). waiting: told of a party that does not answer. Nothing of the data
+    leaves the owner before the ledger is charged for a release by them.
     """
-    study, ledger, connect = contribution.study, open_ledger(state), connector(contribution.study, identity)
-    parties = ask_parties(study, identity) if parties is None else parties
+    study, ledger = contribution.study, open_ledger(state)
+    connect = connector(study, identity, waiting=waiting)
+    parties = ask_parties(study, identity, waiting) if parties is None else parties
     _charge(ledger, contribution, dataset, parties.values())
     return contribute(
         parties,
@@ -222,7 +227,7 @@ def new_secret(path: Path) -> None:
     except FileExistsError:
         raise InvalidInputError(f"'{path}' exists, and a secret is never overwritten. Choose another name.") from None
     except OSError as error:
-        raise InvalidInputError(f"The secret cannot be written to '{path}': {error.strerror}.") from None
+        raise InvalidInputError(f"The secret cannot be written to '{path}': {why_not_written(path, error)}.") from None
 
 
 def read_secret(path: Path) -> bytes:
@@ -257,7 +262,7 @@ def write_rows(path: Path, study: Study, owner: str, secret: bytes, hashes: Iter
     try:
         write_durably(path, json.dumps(document, indent=0).encode())
     except OSError as error:
-        raise InvalidInputError(f"The rows cannot be written to '{path}': {error.strerror}.") from None
+        raise InvalidInputError(f"The rows cannot be written to '{path}': {why_not_written(path, error)}.") from None
 
 
 def read_rows(paths: Iterable[Path], study: Study, owner: str, secret: bytes) -> dict[str, list[bytes]]:
