@@ -295,7 +295,7 @@ def simulated_forecast(
             if isinstance(found, str):
                 reasons.setdefault(found, []).append(value)
             else:
-                low, median, high = (float(q) for q in np.quantile(found, (0.1, 0.5, 0.9)))
+                low, median, high = (_rounded(q) for q in np.quantile(found, (0.1, 0.5, 0.9)))
                 figures[value] = (median, low, high)
         curves.append(_curve(setting, asked, figures))
         for reason, values in reasons.items():
@@ -320,13 +320,18 @@ def simulated_forecast(
         trained_on=len(data.train),
         held_out=len(data.test),
         draws=draws,
-        without_privacy=plain,
-        majority=data.majority,
+        without_privacy=_rounded(plain),
+        majority=_rounded(data.majority),
         curves=tuple(curves),
         suggestions=tuple(suggestions(asked, compared, plain, data.majority, in_ranges)),
         notes=tuple(notes),
         measure=loss_named(asked.loss).target.measure,
     )
+
+
+def _rounded(figure: float) -> float:
+    """Return a figure for people to read: counts of rows say less than six decimals, and floats more."""
+    return round(float(figure), 6)
 
 
 def _curve(setting: Setting, asked: Facts, figures: Mapping[float, tuple[float, float, float]]) -> AccuracyCurve:

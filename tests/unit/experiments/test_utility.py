@@ -214,3 +214,11 @@ def test_delta_and_ranges() -> None:
     assert "would bring about 5.0 points" in told({"best": {1.0: 0.7}}, ranges=0.75)
     assert "would bring nothing at epsilon = 1 (70.5%)" in told({"best": {1.0: 0.7}}, ranges=0.705)
     assert "ranges" not in told({"best": {1.0: 0.7}})
+
+
+def test_figures_are_rounded_for_people() -> None:
+    """The mean of two accuracies in thousandths was 0.5734999999999999."""
+    found = forecast_accuracy(300, 50, epsilons=(1.0, 3.0))
+    figures = [found.without_privacy, found.majority]
+    figures += [value for curve in found.curves for values in (curve.median, curve.low, curve.high) for value in values]
+    assert all(len(f"{value!r}") <= len("-0.123456") for value in figures), figures
