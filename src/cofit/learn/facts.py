@@ -274,9 +274,8 @@ def training_facts(
         raise parameter_error("delta", OWNER, f"above 0 for the {mechanism} mechanism (for example 1e-6)", delta)
     if pure and exact_delta:
         raise parameter_error("delta", OWNER, f"0 with mechanism '{mechanism}', which needs none", delta)
-    exact_epsilon = real(
-        "epsilon", asked.epsilon, f"a number above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON
-    )
+    most = f"at most {LARGEST_EPSILON}{', and usually far less with a delta above 0' if exact_delta else ''}"
+    exact_epsilon = real("epsilon", asked.epsilon, f"a number above 0 and {most}", lambda v: 0 < v <= LARGEST_EPSILON)
     rows = integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others")
     cols = integer("cols", cols, 1, 1 << 32)
     if flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):

@@ -120,6 +120,32 @@ def test_what_cannot_be_proven_is_refused_with_the_remedy(given: dict[str, Any],
         plan_minimiser(paper_facts(100, 3, **given))
 
 
+@pytest.mark.parametrize(("rows", "cols", "delta"), [(1000, 10, 1e-6), (2000, 4, 1e-3), (300, 50, 1e-12)])
+def test_an_epsilon_that_is_too_large_for_delta_is_refused_with_the_largest(rows: int, cols: int, delta: float) -> None:
+    def plan(epsilon: float) -> Any:
+        return plan_training(training_facts(rows, cols, epsilon=epsilon, delta=delta, partition="horizontal"))
+
+    told = rf"With delta = {delta:g}, .* the largest whole epsilon is \d+\.$"
+    with pytest.raises(InvalidInputError, match=told) as info:
+        plan(1024)
+    limit = int(str(info.value).rstrip(".").rpartition(" ")[2])
+    assert plan(limit).facts.epsilon == limit
+    with pytest.raises(InvalidInputError, match=f"the largest whole epsilon is {limit}\\.$"):
+        plan(limit + 1)
+
+
+def test_a_refusal_that_no_epsilon_mends_names_none() -> None:
+    with pytest.raises(InvalidInputError, match=r"larger delta\.$"):
+        plan_training(training_facts(1000, 10, epsilon=5, delta=1e-60, partition="horizontal"))
+
+
+def test_the_most_of_all_epsilons_is_not_promised_with_a_delta() -> None:
+    with pytest.raises(InvalidInputError, match=r"at most 1024, and usually far less with a delta above 0\."):
+        training_facts(1000, 10, epsilon=1025)
+    with pytest.raises(InvalidInputError, match=r"at most 1024\. Got"):
+        training_facts(1000, 10, epsilon=1025, delta=0)
+
+
 def test_too_few_epochs_are_refused_until_tau_is_a_quarter_of_the_sensitivitys_half() -> None:
     outcomes: list[float | None] = []
     for epochs in range(1, 16):
