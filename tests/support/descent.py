@@ -252,7 +252,8 @@ class Seen:
     """Integers of one run. ``sums``: of level and centre, with their noise; ``means``: what became of them.
 
     ``before``, ``after``: the weights of every step; ``total``: their sum; ``offsets``: the intercept before and after
-    each step for it alone. ``rows``, ``residuals``, ``margins``: of every step; rows have their signs, residuals none.
+    each step for it alone. ``rows``, ``residuals``, ``margins``: of every step; rows have their signs, residuals none;
+    ``residual_bits``: the fractional bits of these.
     """
 
     sums: list[Integers] = field(default_factory=list)
@@ -263,6 +264,7 @@ class Seen:
     offsets: list[tuple[Integers, Integers]] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
     residuals: list[Integers] = field(default_factory=list)
+    residual_bits: set[int] = field(default_factory=set)
     margins: list[Integers] = field(default_factory=list)
     opened: Integers = field(default_factory=lambda: np.zeros(0, dtype=object))
 
@@ -326,6 +328,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
 
     def spied_sum(self: Any, factors: SecretArray, bits: int, largest: Fraction) -> Sum:
         result.residuals.append(integers(factors))
+        result.residual_bits.add(factors.format.fraction_bits)
         return weighted_sum(self, factors, bits, largest)
 
     with (

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from cofit.errors import InvalidInputError, PartyFailedError, RangeError
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
-from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.clip import STRETCH_BITS
 from cofit.learn.recipes.descent.formats import MEAN_BITS, reach
@@ -167,13 +166,13 @@ def test_one_column_is_warned_of() -> None:
 # --- runs ------------------------------------------------------------------------------------------------
 
 
-def lengths_of_contributions(rows: Any, residuals: Any, plan: DescentPlan) -> list[float]:
-    """The length of every record's part in a step's sum, from exact integers; beta e included."""
+def lengths_of_contributions(rows: Any, residuals: Any, exact: int, plan: DescentPlan) -> list[float]:
+    """The length of every record's part in a step's sum, from exact integers; beta e included. exact: the bits of
+    residuals."""
     formats, layout = plan.formats, plan.layout
     y, e = integers(rows.x), residuals
     tilted = None
     unit = Fraction(1, 1 << (formats.data + formats.scaled))
-    exact = formats.argument + STEP_BITS
     p = (integers(rows.scale) * e) >> (rows.scale.format.fraction_bits + exact - formats.scaled)
     if rows.mean is not None:  # stretched: so many bits more
         y, unit = (y - integers(rows.mean)) * integers(rows.stretch), unit / (1 << STRETCH_BITS)
@@ -201,8 +200,10 @@ def assert_ranges(plan: DescentPlan, kind: str, labels: str, signs: int, seed: i
     margins = max(int(np.abs(values).max()) for values in run.margins)
     residuals = max(int(np.abs(values).max()) for values in run.residuals)
     assert Fraction(margins, 1 << formats.argument) <= formats.argument_radius
-    assert Fraction(residuals, 1 << (formats.argument + STEP_BITS)) <= formats.factor <= formats.largest_residual
-    longest = max(max(lengths_of_contributions(rows, e, plan)) for rows, e in zip(run.rows, run.residuals, strict=True))
+    (exact,) = run.residual_bits
+    assert Fraction(residuals, 1 << exact) <= formats.factor <= formats.largest_residual
+    both = zip(run.rows, run.residuals, strict=True)
+    longest = max(max(lengths_of_contributions(rows, e, exact, plan)) for rows, e in both)
     shares = max(weights) / float(formats.radius), longest / float(reach(formats, plan.layout))
     assert max(shares) <= 1
     return shares
