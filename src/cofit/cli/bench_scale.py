@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from cofit.benchmarks.scale import measure_scale
+from cofit.benchmarks.scale_plot import plot_scale
 from cofit.benchmarks.train_sweep import check_plot
 from cofit.benchmarks.workers import Scaling, measure_workers
 from cofit.benchmarks.workers_lines import RunLine, findings
@@ -76,7 +77,7 @@ def numbers_of(_context: click.Context, _parameter: click.Parameter, value: str 
 @click.option(
     "--latency", default=LOCAL_LATENCY, show_default=True, type=click.FloatRange(0), help="Estimate: seconds a message."
 )
-@click.option("--plot", type=click.Path(dir_okay=False), help="With --workers: draw the points here (.png or .svg).")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw what was measured here (.png or .svg).")
 @as_json_option
 def scale(
     rows: int,
@@ -109,17 +110,17 @@ def scale(
     With the rows of every party on 1, 2, 4 and 8 workers:
         cofit bench scale --rows 200000 --cols 50 --workers 1,2,4,8
     """
+    if plot is not None:
+        check_plot(plot, "bench scale")
     if workers is None:
-        if plot is not None:
-            raise parameter_error("--plot", "bench scale", "left out without --workers", plot)
         with progress_display() as told:
             result = measure_scale(rows, cols, memory, scheme, threads, directory, told)
+        if plot is not None:
+            plot_scale(result, plot)
         show_result(result, as_json)
         return
     if memory is not None:
         raise parameter_error("--memory", "bench scale", "left out with --workers", memory)
-    if plot is not None:
-        check_plot(plot, "bench scale")
     with progress_display() as told:
         scaling = measure_workers(rows, cols, workers, scheme, threads, directory, told)
     constants = fitted(scaling)

@@ -110,7 +110,7 @@ def test_every_worker_has_rows_of_every_owner() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [("--plot", "x.png"), ("--workers", "1,2", "--memory", "1GB"), ("--workers", "1,2", "--plot", "x.pdf")],
+    [("--plot", "x.pdf"), ("--workers", "1,2", "--memory", "1GB"), ("--workers", "1,2", "--plot", "x.pdf")],
 )
 def test_options_that_do_not_go_together(options: tuple[str, ...]) -> None:
     done = CliRunner().invoke(cli, ["bench", "scale", "--rows", "100", "--cols", "2", *options])
