@@ -1,55 +1,10 @@
 // Every kernel of one instruction set against a naive reference, at odd sizes, in buffers of exactly the right
 // size. Built with sanitizers: a read or write outside a buffer, or undefined arithmetic, ends the program.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <initializer_list>
-#include <memory>
-#include <vector>
-
-#include "combination.hpp"
-#include "dispatch.hpp"
-#include "kernels.hpp"
-#include "products.hpp"
+#include "check_support.hpp"
 
 using namespace cofit;
 
 namespace {
-
-int failures = 0;
-
-void expect(bool good, const char* what, std::size_t words, std::size_t a, std::size_t b, std::size_t c) {
-  if (good) return;
-  ++failures;
-  std::printf("wrong: %s, %zu words, sizes %zu %zu %zu\n", what, words, a, b, c);
-}
-
-Word next_random() {
-  static Word state = 0x243F6A8885A308D3u;
-  state += 0x9E3779B97F4A7C15u;
-  Word z = state;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
-// Its own allocation of exactly n words, so that the sanitizer sees one word too many.
-struct Buffer {
-  explicit Buffer(std::size_t n, bool random = true) : size(n), data(new Word[n]) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const Word r = next_random();
-      data[i] = !random ? 0xA5A5A5A5A5A5A5A5u : r % 5 == 0 ? ~Word{0} : r % 7 == 0 ? 0 : next_random();
-    }
-  }
-  Wide get(std::size_t i, std::size_t words) const {
-    return words == 1 ? Wide{data[i]} : (Wide{data[2 * i + 1]} << 64) | data[2 * i];
-  }
-  bool holds(std::size_t i, Wide value, std::size_t words) const {
-    return words == 1 ? data[i] == static_cast<Word>(value) : get(i, words) == value;
-  }
-  std::size_t size;
-  std::unique_ptr<Word[]> data;
-};
 
 void check_products(const Kernels& k, std::size_t words, std::size_t threads) {
   for (std::size_t rows : {0, 1, 3, 7, 18, 65})
@@ -187,10 +142,6 @@ void check_masked(const Kernels& k, std::size_t words) {
       all(out, "signed_by_bits, of zeros", [&](std::size_t i) { return (adds ? bit(i) : 0) - at(e, i); });
     }
     for (unsigned shift : {1u, 31u, 63u, width - 1}) {
-      const auto mask = [&](std::size_t i) { return (at(a, i) + at(b, i)) & ones; };
-      k.mask_parts[w](pa, pb, pc, pd, shift, n, out.data.get(), second.data.get());
-      all(out, "mask_parts", [&](std::size_t i) { return (mask(i) >> shift) - at(c, i); });
-      all(second, "mask_parts, top", [&](std::size_t i) { return (mask(i) >> (width - 1)) - at(d, i); });
       const Wide offset = Wide{1} << (width - 2);
       const auto opened = [&](std::size_t i) { return (at(c, i) + at(d, i) - at(e, i) + offset) & ones; };
       for (bool adds : {false, true}) {
@@ -331,10 +282,13 @@ int main(int argc, char** argv) {
     for (std::size_t threads : {1, 3}) check_blocks(*kernels, words, threads);
     check_maps(*kernels, words);
     check_masked(*kernels, words);
+    check_narrow(*kernels, words);
+    check_clips(*kernels, words);
     check_planes(*kernels, words);
   }
   for (std::size_t kind : {std::size_t{0}, std::size_t{1}, kBitsIndex}) check_combinations(*kernels, kind);
   check_bits(*kernels);
+  check_carries(*kernels);
   check_forms(*kernels);
   std::printf("%s: %d failures\n", kernels->name, failures);
   return failures == 0 ? 0 : 1;

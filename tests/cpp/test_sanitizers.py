@@ -33,7 +33,7 @@ pytestmark = [
 
 def build(folder: Path, avx512_flags: list[str], extra: list[str]) -> Path:
     flags = {**FLAGS, "avx512": avx512_flags}
-    sources = {HERE / "check_kernels.cpp": extra}
+    sources = {HERE / "check_kernels.cpp": extra, HERE / "check_clips.cpp": []}
     for name in ("combination", "dispatch", "products", "thread_pool"):
         sources[NATIVE / f"{name}.cpp"] = []
     for name in flags if X86 else ["baseline"]:
