@@ -131,8 +131,10 @@ def test_no_record_moves_a_release_further_where_scores_have_truncated_weights(k
 @pytest.mark.parametrize("facts", [{}, {"rows": 2}, {"cols": 40}, {"norm_floor": 1e-5}, {"norm_floor": 1.0}], ids=str)
 @pytest.mark.parametrize("kind", [*KINDS, *SEVERAL])
 def test_no_record_moves_a_release_beyond_its_sensitivity_long(kind: str, facts: dict[str, Any]) -> None:
-    if facts.get("rows") == 2 and kind == "clipped, columns":
+    if facts.get("rows") == 2 and kind in ("clipped, columns", "counts, clipped", "numbers, clipped"):
         facts = {"rows": 20}  # with fewer, the noise in their mean may be longer than the rows: refused
+    if "mapped by parties" in kind and facts.get("norm_floor") == 1e-5:
+        facts = {"norm_floor": 1e-3}  # less is too coarse in 128 bits: refused
     plan = plan_of(kind, **facts)
     for start, noise in enumerate(("usual", "largest")):
         assert max(largest_shares(plan, all_cases()[start::5], noise, 32).values()) <= 1
@@ -148,18 +150,21 @@ def attained(plan: DescentPlan, cases: list[tuple[str, str, str]], enough: float
     return most
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_sensitivity_of_a_step_is_nearly_attained(kind: str) -> None:
+def farthest(plan: DescentPlan) -> list[tuple[str, str, str]]:
     """A label against the other, far from the margin (the first step): both contributions in full. Where classes have
     weights, a row against its opposite, both of the class that counts more."""
-    plan = plan_of(kind)
-    cases = [(table, "all 1", "flipped label") for table in ("signs", "one-hot")]
     if plan.facts.class_weights:
-        cases = [("signs", "all 0", "opposite")]
+        return [("signs", "all 0", "opposite")]
+    return [(table, "all 1", "flipped label") for table in ("signs", "one-hot")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sensitivity_of_a_step_is_nearly_attained(kind: str) -> None:
+    plan = plan_of(kind)
     reach = 1.0
     if largest := plan.facts.largest_count:  # 0 is not so far below the rate of a score of 0 that it is clipped
         reach = (1 + (largest / 20) ** 0.5 / {40: 4, 6: 1}[largest]) / 2
-    assert 0.97 * reach < attained(plan, cases, 0.97 * reach) <= 1
+    assert 0.97 * reach < attained(plan, farthest(plan), 0.97 * reach) <= 1
 
 
 @pytest.mark.parametrize("kind", SEVERAL)
@@ -207,8 +212,7 @@ def test_the_sensitivity_of_the_intercept_is_nearly_attained() -> None:
 def test_a_sensitivity_that_forgets_a_tenth_is_noticed(kind: str) -> None:
     plan = plan_of(kind)
     events = tuple(replace(event, sensitivity=event.sensitivity * Fraction(9, 10)) for event in plan.events)
-    cases = [(table, "all 1", "flipped label") for table in ("signs", "one-hot")]
-    assert max(largest_shares(replace(plan, events=events), cases, "usual", 36).values()) > 1
+    assert max(largest_shares(replace(plan, events=events), farthest(plan), "usual", 36).values()) > 1
 
 
 @pytest.mark.parametrize("kind", ["parties", "parties, level, centred"])
