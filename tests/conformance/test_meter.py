@@ -131,6 +131,13 @@ def test_operations_cost_what_is_published(scheme: str, ring: PowerOfTwoRing) ->
         assert_same(scheme, lambda s, work=operation: work(s, ring), name)  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("form_of_it", ["repn", *MORE, *REST])
+def test_values_of_a_meter_have_as_many_summands(form_of_it: str) -> None:
+    """Programs take as many bits as these leave: 10 or 35 groups of repn have more than there are parties."""
+    run = run_scheme(form_of_it, lambda s: s.summands)
+    assert set(run.results) == {meter_of(*form(form_of_it)).summands}
+
+
 @pytest.mark.parametrize(
     ("form_of_it", "ring"),
     also_slow(
