@@ -100,8 +100,13 @@ def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
 
     counted = {phase.name: (phase.rounds, phase.bytes) for phase in Cost.load(folder / "cost.json").phases}
     for phase, cost in forecast(plan).phases.items():
-        assert counted[phase] == (cost.rounds, cost.bytes)
-        assert re.search(rf"│ {phase} +│ {cost.rounds:,} +│ {size(cost.bytes)} +│ [0-9.]+ m?s +│", output), phase
+        rounds, sent = counted[phase]
+        assert sent == cost.bytes, phase
+        if scheme == "repn":  # nobody waits for all messages that follow from one another
+            assert 0.9 * cost.rounds < rounds <= cost.rounds, phase
+        else:
+            assert rounds == cost.rounds, phase
+        assert re.search(rf"│ {phase} +│ {rounds:,} +│ {size(cost.bytes)} +│ [0-9.]+ m?s +│", output), phase
     assert output.count("the noisy weights: the one release of this study") == 2  # certificate and audit log
 
 

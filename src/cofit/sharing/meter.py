@@ -278,6 +278,11 @@ class Meter(FromNumbers, MeteredSums):
 
     # --- bits --------------------------------------------------------------------------------------------
 
+    @property
+    def summands(self) -> int:
+        """Those of the target."""
+        return max(super().summands, self._costs.summands)
+
     def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
         _, planes = planes_of(a, 0, bits)
         return self._bits_of(a, planes, plane_count(planes), add_from_signals)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from adversary.study.repn_bench import Bench, Ending
 from cofit.errors import CofitError, ProtocolError
 from cofit.sharing.repn.party import Repn
+from cofit.transport.measure import LABEL
 
 PHASES = ("setup", "check", "epoch", "noise", "release", "open")
 
@@ -17,7 +18,7 @@ def phase(label: str) -> str:
     if "verify" in outer:
         return f"verify/{last}"
     first = label.partition("/")[0]
-    return first if first in PHASES else "refresh" if last == "refresh" else "agreement"
+    return first if first in (*PHASES, LABEL) else "refresh" if last == "refresh" else "agreement"
 
 
 def problem(bench: Bench, honest: Mapping[str, Ending], label: str, kind: type[Repn] = Repn) -> str:

@@ -3,7 +3,8 @@
 Each honest party then ends the run with an error, and has published and signed nothing; or it has published what the
 honest run publishes, to the last bit. What it has stored meanwhile, of checkpoints or of the release, is a share of
 the very values of the honest run. Whatever a receiver gets that is not what the sender itself goes on with is noticed
-by somebody. ``repn_bench.py`` says what of the deployed program runs here.
+by somebody; but bytes that are sent to measure lines have no meaning, and only their number is noticed.
+``repn_bench.py`` says what of the deployed program runs here.
 
 Every message is changed at least once, and every kind of change is met in every phase of the study: that is counted.
 """
@@ -21,6 +22,7 @@ from adversary.study.repn_bench import Bench, Message, Script
 from adversary.study.repn_bench_lies import KINDS, SILENT, lie_of
 from adversary.study.repn_outcomes import PHASES, phase, problem
 from cofit.sharing.repn.party import Repn
+from cofit.transport.measure import LABEL
 
 CHUNKS = 29
 FAST = 9
@@ -79,7 +81,7 @@ def test_the_sweep_covers_every_message_in_every_phase(bench: Bench) -> None:
     assert len(set(honest.messages)) == len(honest.messages) == honest.counted
     assert {message.sender for message in honest.messages} == set(bench.names)
     phases = {phase(message.label) for message in honest.messages}
-    assert phases == {*PHASES, "agreement", "refresh", *(f"verify/{step}" for step in _IN_CHECKS)}
+    assert phases == {LABEL, *PHASES, "agreement", "refresh", *(f"verify/{step}" for step in _IN_CHECKS)}
     assert {(phase(case.message.label), case.kind) for case in cases} == set(itertools.product(phases, KINDS))
     assert sorted(case for chunk in range(CHUNKS) for case in cases[chunk::CHUNKS]) == sorted(cases)
     assert len(honest.checkpoints) == 2 and len(cases) > 1000
