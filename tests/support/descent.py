@@ -252,8 +252,7 @@ class Seen:
     """Integers of one run. ``sums``: of level and centre, with their noise; ``means``: what became of them.
 
     ``before``, ``after``: the weights of every step; ``total``: their sum; ``offsets``: the intercept before and after
-    each step for it alone. ``rows``, ``residuals``, ``margins``: of every step; rows have their signs, residuals none;
-    ``residual_bits``: the fractional bits of these.
+    each step for it alone. ``rows``, ``residuals`` (with ``residual_bits``), ``margins``: of every step; rows have signs.
     """
 
     sums: list[Integers] = field(default_factory=list)
@@ -282,9 +281,8 @@ class Seen:
 def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
     """Run with ``clear``. ``earlier``: every release sees those of that run before it, not its own."""
     result = Seen()
-    divided, step = noisy.divided, program._step
+    divided, step, margins, weighted_sum = noisy.divided, program._step, Rows.margins, Rows.weighted_sum
     calibrate, intercept_step = program._calibrate, program._intercept_step
-    margins, weighted_sum = Rows.margins, Rows.weighted_sum
 
     def spied_divided(value: SecretArray, count: int, bits: int) -> SecretArray:
         result.sums.append(integers(value))
