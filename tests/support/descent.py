@@ -252,7 +252,7 @@ class Seen:
     """Integers of one run. ``sums``: of level and centre, with their noise; ``means``: what became of them.
 
     ``before``, ``after``: the weights of every step; ``total``: their sum; ``offsets``: the intercept before and after
-    each step for it alone. ``rows``, ``residuals`` (with ``residual_bits``), ``margins``: of every step; rows have signs.
+    each step for it alone. ``rows`` (signed), ``residuals`` (of ``residual_bits``), ``margins``: of every step.
     """
 
     sums: list[Integers] = field(default_factory=list)
@@ -320,13 +320,12 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         return after
 
     def spied_margins(self: Any, weights: SecretArray, plus: SecretArray | None) -> Sum:
-        total = margins(self, weights, plus)
-        result.margins.append(integers(total.value()))
+        result.margins.append(integers((total := margins(self, weights, plus)).value()))
         return total
 
     def spied_sum(self: Any, factors: SecretArray, bits: int, largest: Fraction) -> Sum:
-        result.residuals.append(integers(factors))
         result.residual_bits.add(factors.format.fraction_bits)
+        result.residuals.append(integers(factors))
         return weighted_sum(self, factors, bits, largest)
 
     with (
