@@ -169,6 +169,16 @@ PROGRAMS: dict[str, Callable[[Party, PowerOfTwoRing], SecretArray]] = {
 }
 
 
+@pytest.mark.parametrize("form_of_it", (*EVERY, *MORE, *REST))
+def test_a_meter_has_as_many_summands_as_a_run(form_of_it: str) -> None:
+    """What a check of rows sends depends on it."""
+
+    def work(s: Scheme) -> int:
+        return s.summands
+
+    assert work(meter_of(*form(form_of_it))) == run_scheme(form_of_it, work).results[0]
+
+
 @pytest.mark.in_turn(4)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_cost_what_the_meter_says(program: str, scheme: str, ring: PowerOfTwoRing) -> None:

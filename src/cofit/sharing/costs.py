@@ -186,7 +186,8 @@ class Costs:
     products costs what one product does, and several sums as many rounds as the longest. ``adds_products``: whether
     what a party has of a product before its truncation is local, as of a partial sum (``Scheme.partial_sum``).
     ``clip``: of ``clipped_sum``; None where the scheme has no such operation. ``late``: makes an empty list of checks,
-    where the scheme checks late.
+    where the scheme checks late. ``summands``: how many a shared value has, where that is more than
+    ``Conversion.summands`` says: what a check of rows sends depends on it.
     """
 
     setup_rounds: int
@@ -222,6 +223,7 @@ class Costs:
     clip: ClipCosts | None = None
     late: Callable[[], LateChecks] | None = None
     in_stocks: bool = False
+    summands: int = 0
 
     @property
     def share_parts(self) -> int:

@@ -331,6 +331,10 @@ class Meter(FromNumbers, MeteredSums):
         return self._grown(self._count(self._costs.unmasked, ring, (masked.count,)))
 
     @property
+    def summands(self) -> int:
+        return max(super().summands, self._costs.summands)
+
+    @property
     def weighs_bits(self) -> bool:
         return self._costs.weighed_bits is not None
 

@@ -95,4 +95,5 @@ def costs_of(parties: int) -> Costs:
         mask_digits=Cost(1, t * t, notes=Noted(products=t)),
         mask_bits=CARRY_BITS if t > 1 else 0,
         late=functools.partial(RepnChecks, geometry),
+        summands=groups,
     )
