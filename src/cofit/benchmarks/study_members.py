@@ -29,6 +29,7 @@ from cofit.roles.local.forked import forked_context
 from cofit.roles.local.progress import SHARE, START, Listener, Progress
 from cofit.roles.party.service import PartyService
 from cofit.roles.shards.head import ClusterShards
+from cofit.roles.shards.threads import ThreadShards
 from cofit.secret import Party, SecretArray
 from cofit.study.document import Study
 from cofit.transport import Counts
@@ -51,7 +52,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Moment:
-    """The head of a party and its workers, by shard, at one moment; ``clock``: of the machine."""
+    """The head of a party and its workers, by shard, at one moment; ``clock``: of the machine. Of a dealer: its session
+    with the heads, and those with workers, whose processor seconds are its own (and 0 here).
+    """
 
     clock: float
     head: Reading
@@ -68,7 +71,11 @@ class Watch:
     def note(self, name: str, party: Party) -> None:
         """Note a moment."""
         shards = party._shards
-        workers = [Reading(*told) for told in shards.counts()] if isinstance(shards, ClusterShards) else []
+        workers: list[Reading] = []
+        if isinstance(shards, ClusterShards):
+            workers = [Reading(*told) for told in shards.counts()]
+        elif isinstance(shards, ThreadShards):
+            workers = [Reading(counts, 0.0) for counts in shards.counts()]
         here = Reading(party._scheme.mesh.counts, time.process_time())
         self.moments[name] = Moment(time.monotonic(), here, tuple(workers))
 
@@ -107,7 +114,7 @@ class _Watched(Training):
 
 
 def run_members(study: MadeUpStudy, workers: int | None, threads: int, progress: Listener) -> dict[str, Watch]:
-    """Run the study from its beginning to the release; return what every party has noted.
+    """Run the study from its beginning to the release; return what every party, and the dealer, has noted.
 
     workers: of each party, where the study has shards. threads: of the kernels, in every process that holds rows.
     """
@@ -127,6 +134,11 @@ def run_members(study: MadeUpStudy, workers: int | None, threads: int, progress:
                     found[name] = message
                 elif name == study.parties[0]:
                     progress(message)
+        for name in study.dealers:
+            connections[name].send(None)  # it stops, and then tells
+            while not isinstance(message := _received(name, connections[name]), Watch):
+                pass
+            found[name] = message
         return found
 
 
@@ -198,6 +210,7 @@ def _member(connection: Connection, made_up: MadeUpStudy, name: str, workers: in
             dealer = DealerService(job, identity, state)
             _stop_with(connection, dealer.stop)
             dealer.run()
+            tell(job.watch)
             return
         party = PartyService(job, identity, state, workers=workers)
         _stop_with(connection, party.stop)
@@ -209,7 +222,7 @@ def _member(connection: Connection, made_up: MadeUpStudy, name: str, workers: in
 
 
 def _stop_with(connection: Connection, stop: Callable[[], None]) -> None:
-    """Stop a service when whoever started it is gone."""
+    """Stop a service when whoever started it says so, or is gone."""
 
     def watch() -> None:
         with contextlib.suppress(EOFError, OSError):

@@ -9,7 +9,7 @@ not.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +31,7 @@ class WorkersRun:
     Of one step of training, the first one left out: ``step_seconds`` by the clock, ``step_rounds`` that the party waits
     for which waits most; ``step_worker_bytes`` that the busiest worker sends, ``step_worker_processor`` its seconds;
     the same of the busiest head. ``worker_bytes`` and so on: from the rows in place to the noisy weights.
-    ``session_bytes``: of that, what all parties send in the session of one shard, the one that sends most;
+    ``session_bytes``: what all parties, and the dealer, send then in the session of one shard, the one that sends most;
     ``mean_worker_processor``: seconds of a worker, on average.
     """
 
@@ -117,7 +117,7 @@ def measure_workers(
         with tempfile.TemporaryDirectory(prefix="cofit-workers-", dir=directory) as place:
             study = MadeUpStudy(Path(place), n, d, scheme, w or None)
             watches = run_members(study, w or None, threads, _titled(title, progress))
-        runs.append(_measured(study, threads, w, list(watches.values())))
+        runs.append(_measured(study, threads, w, watches))
     return _compared(tuple(runs[:-2]), runs[-2], runs[-1])
 
 
@@ -125,11 +125,13 @@ def _titled(title: str, progress: Listener) -> Listener:
     return lambda told: progress(Progress(f"{title}: {told.step}", told.done, told.total))
 
 
-def _measured(study: MadeUpStudy, threads: int, workers: int, watches: Sequence[Watch]) -> WorkersRun:
+def _measured(study: MadeUpStudy, threads: int, workers: int, noted: Mapping[str, Watch]) -> WorkersRun:
+    watches = [noted[name] for name in study.parties]
+    members = [_spent(noted[name], BEGUN, ENDED) for name in (*study.parties, *study.dealers)]
     steps = watches[0].epochs - 1
     step, run = ([_spent(watch, *ends) for watch in watches] for ends in ((STEPPING, STEPPED), (BEGUN, ENDED)))
     rounds = max(head.rounds + max((w.rounds for w in those), default=0) for head, those in map(_sent, step))
-    by_shard = zip(*(those for _, those in map(_sent, run)), strict=True)
+    by_shard = zip(*(those for _, those in map(_sent, members)), strict=True)
     everywhere = [w.processor_seconds for one in run for w in (one.workers or (one.head,))]
     return WorkersRun(
         scheme=study.scheme,
@@ -151,7 +153,7 @@ def _measured(study: MadeUpStudy, threads: int, workers: int, watches: Sequence[
         head_bytes=max(_bytes(one.head) for one in run),
         head_processor=max(one.head.processor_seconds for one in run),
         session_bytes=max((sum(w.bytes_sent for w in shard) for shard in by_shard), default=0)
-        or sum(_bytes(one.head) for one in run),
+        or sum(_bytes(one.head) for one in members),
         mean_worker_processor=sum(everywhere) / len(everywhere),
     )
 

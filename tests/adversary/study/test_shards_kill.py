@@ -144,8 +144,10 @@ def test_a_head_killed_in_the_middle_of_training_takes_its_workers_with_it(make_
 @slow
 @pytest.mark.parametrize("step", [0, 6])
 def test_a_dealer_killed_in_the_middle(make_lab: MakeLab, step: int) -> None:
+    """The dealer is the slowest: otherwise it may have dealt all by then, and the parties train to the end."""
     lab = make_lab(scheme="semi2k", **SHARDED)
-    start(lab, pause=SLOWLY)
+    start(lab, *lab.parties, pause=SLOWLY)
+    lab.start(DEALER, before=BEFORE, pause={"progress train": 0.3})
     owners = {owner: lab.contribute(owner) for owner in lab.owners}
     training(lab, "party-a", step)
     killed_at = time.time()

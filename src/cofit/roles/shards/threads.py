@@ -9,6 +9,7 @@ from typing import Any
 
 from cofit.secret import Party, SecretArray
 from cofit.secret.shards import Shards, Split, shared
+from cofit.transport import Counts
 
 _ASK_SECONDS = 0.2
 
@@ -49,6 +50,11 @@ class ThreadShards(Shards):
     def sent(self, pieces: Sequence[SecretArray]) -> Split:
         return Split(self, [_there(shared(one).at(to)) for one, to in zip(pieces, self._parties, strict=True)])
 
+    def counts(self) -> list[Counts]:
+        """Return the traffic of every shard's session, after all that it was to do until now."""
+        self.brought(self.each(_nothing, ()))
+        return [party._scheme.mesh.counts for party in self._parties]
+
     def close(self) -> None:
         """Take no more, and wait for the end of what still computes."""
         for thread in self._threads:
@@ -58,6 +64,9 @@ class ThreadShards(Shards):
         if isinstance(argument, Split):
             return argument.pieces[k].result()  # it was computed before, in this thread
         return shared(argument).at(self._parties[k]) if isinstance(argument, SecretArray) else argument
+
+
+def _nothing() -> None: ...
 
 
 def _there(value: Any) -> Future[Any]:
