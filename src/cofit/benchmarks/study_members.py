@@ -71,11 +71,8 @@ class Watch:
     def note(self, name: str, party: Party) -> None:
         """Note a moment."""
         shards = party._shards
-        workers: list[Reading] = []
-        if isinstance(shards, ClusterShards):
-            workers = [Reading(*told) for told in shards.counts()]
-        elif isinstance(shards, ThreadShards):
-            workers = [Reading(counts, 0.0) for counts in shards.counts()]
+        told = shards.counts() if isinstance(shards, ClusterShards | ThreadShards) else []
+        workers = [Reading(*one) for one in told]
         here = Reading(party._scheme.mesh.counts, time.process_time())
         self.moments[name] = Moment(time.monotonic(), here, tuple(workers))
 

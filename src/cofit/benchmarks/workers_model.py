@@ -10,9 +10,8 @@ them, without negative ones and by relative errors:
 **Modelled**: a session of shards takes a (multiply-adds) / cores + b (bytes) + c (rounds) of processor time, its bytes
 over the line of a worker, and a latency for each round; the heads' part comes on top. Multiply-adds in Z_2^128 take so
 much longer than in Z_2^64 as the constants of the reference machine say. What a dealer sends counts as if the workers
-sent it, over whose lines it comes. Not in it: how the rows come to the parties
-and to their workers, which ``share_bytes`` counts; contention for memory between the cores of a worker; the slowest of
-many machines.
+sent it, over whose lines it comes. Not in it: how the rows come to the parties and to their workers, which
+``share_bytes`` counts; contention for memory between the cores of a worker; the slowest of many machines.
 """
 
 from __future__ import annotations

@@ -50,10 +50,11 @@ class ThreadShards(Shards):
     def sent(self, pieces: Sequence[SecretArray]) -> Split:
         return Split(self, [_there(shared(one).at(to)) for one, to in zip(pieces, self._parties, strict=True)])
 
-    def counts(self) -> list[Counts]:
-        """Return the traffic of every shard's session, after all that it was to do until now."""
+    def counts(self) -> list[tuple[Counts, float]]:
+        """Return the traffic of every shard's session, after all that it was to do until now, and no processor seconds:
+        they are those of this process."""
         self.brought(self.each(_nothing, ()))
-        return [party._scheme.mesh.counts for party in self._parties]
+        return [(party._scheme.mesh.counts, 0.0) for party in self._parties]
 
     def close(self) -> None:
         """Take no more, and wait for the end of what still computes."""
