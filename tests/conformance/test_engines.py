@@ -48,7 +48,7 @@ def run_of(scheme: str, ring: IntegerRing, disk: Path | None = None, more: bool 
     whole = FixedPoint(0, ring)
 
     def program(party: Party) -> Results:
-        x = party.joined([("owner", "x"), ("other", "x")], 0, held=True)
+        x = party.joined([("owner", "x"), ("other", "x")], 0, held=2)
         w, r = party.constant(weights, whole), party.constant(residuals, whole)
         found = {name: product(x, w, r) for name, product in computed.items()}
         return {name: _integers(party.open(value, reason="test")) for name, value in found.items()}

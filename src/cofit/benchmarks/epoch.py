@@ -93,7 +93,7 @@ def measure_epoch(
 
 
 def _program(party: Party, epochs: int, repetitions: int) -> tuple[list[_Phase], LabelCounts]:
-    x, w = party.joined([("owner", "X")], 0, held=True), party.input("owner", "w")
+    x, w = party.joined([("owner", "X")], 0, held=epochs * repetitions), party.input("owner", "w")
     mesh = party._scheme.mesh
     phases = []
     traffic = LabelCounts()

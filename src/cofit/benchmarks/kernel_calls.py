@@ -19,8 +19,9 @@ _TERMS = 8  # products that a kernel adds at once
 def kernel_calls(x: SecretArray, epochs: int) -> None:
     """Make the calls of ``epochs`` epochs into the matrix kernels, on the shares of X, without any message.
 
-    One product with X and one with its transpose for each epoch, on all parts of the share at once, as the schemes do
-    it: each part with one vector, or with two where parties hold three parts. The vectors hold elements of the shares
+    One product with X and one with its transpose for each epoch, on all parts of the share at once: each part with one
+    vector, or with two where parties hold three parts. A scheme may need less (with ``rep3`` party 0 reads one part of
+    two, ``sharing/rep3/summed.py``); what it is compared with stays the same. The vectors hold elements of the shares
     themselves: a kernel's time depends on shapes alone.
     """
     share = x._share
@@ -34,7 +35,8 @@ def kernel_calls(x: SecretArray, epochs: int) -> None:
         return
     placed = share.placed
     transposed = placed.transposed()
-    wide = tuple(np.ascontiguousarray(part[0]) for part in share.parts)
+    first = share.block((slice(0, 1), slice(None)))
+    wide = tuple(np.ascontiguousarray(part[0]) for part in first.parts)
     tall = tuple(np.ascontiguousarray(np.resize(part, len(x))) for part in wide)
     if placed.count == _READ_FOR_TWO:
         for _ in range(epochs):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from cofit.benchmarks.apart import PREPARE, VERIFY, bytes_apart, time_apart
 from cofit.benchmarks.kernel_calls import InterleavedKernels
+from cofit.benchmarks.warm import warm_memory
 from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
@@ -26,12 +27,13 @@ from cofit.roles.local.progress import PROGRAM, SHARE, START
 from cofit.roles.local.run import party_names
 from cofit.secret import Party
 from cofit.secret.stored import ReleaseStore
-from cofit.sharing import Spec
+from cofit.sharing import Spec, scheme_of
 from cofit.transport import Counts, LabelCounts
 
 Reals = npt.NDArray[np.float64]
 _TRAIN, _CHECK, _NOISE, _KERNEL = "train", "check", "noise", "kernel"
 _DENSITY = 0.05
+_HELD_BESIDE = 1.5
 _FITS = 3
 _SKLEARN_TOLERANCE = 1e-6
 
@@ -115,7 +117,10 @@ def measure_train(
     threshold: int | None = None,
     route: str | None = None,
 ) -> TrainResult:
-    """Train on sparse Boolean data that are made up from a seed, with every member a process of its own, over TLS."""
+    """Train on sparse Boolean data that are made up from a seed, with every member a process of its own, over TLS.
+
+    Memory is touched before each run (``warm.py``).
+    """
     form: dict[str, Any] = {"scheme": scheme, "threshold": threshold, "route": route}
     if recipe == "best":  # epochs, penalty and noise are its own
         facts = training_facts(
@@ -171,7 +176,9 @@ def _once(
     idle: int,
 ) -> TrainResult:
     facts = plan.facts
-    run = _train(plan, spec, contributions(plan, features, labels, owners), threads)
+    given = contributions(plan, features, labels, owners)
+    warm_memory(_memory_of(plan, spec))
+    run = _train(plan, spec, given, threads)
     measured = list(run.results.values())
     seconds = run.seconds
     verify = seconds.get(VERIFY, 0.0)
@@ -263,6 +270,13 @@ def _train(
         threads=threads,
         timeout=600.0,
     )
+
+
+def _memory_of(plan: Plan, spec: Spec) -> int:
+    """About what all parties together take: their shares of X, and half as much again."""
+    shares = spec.parties * scheme_of(spec).costs(spec).product_terms
+    size = plan.facts.rows * plan.cols * plan.formats.ring.element_bytes
+    return int(_HELD_BESIDE * shares * size)
 
 
 def _program(party: Party, plan: Plan, holders: Holders, stores: Mapping[str, ReleaseStore]) -> _Measured:

@@ -382,7 +382,8 @@ class Scheme(Member, Conversion):
         The sum of the shifted parts lacks the carries from below, and has those out of the top too much: multiples of
         2^(k - shift).
         """
-        return a.linear(shifting(a.ring, shift))
+        shifted = shifting(a.ring, shift)
+        return Share(a.ring, tuple(map(shifted, a.parts)))  # no linear map
 
     def high_squares(self, a: Share, shift: int) -> Share:
         """Return the sum of the squares of ``high_part`` over the last axis. Sends what both do."""

@@ -58,7 +58,9 @@ from cofit.sharing.costs import BitCosts, ClipCosts, Cost, Costs
 from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.operands import common_ring
 from cofit.sharing.packed_bits import PackedBoolean
+from cofit.sharing.placed import PlacedShare
 from cofit.sharing.rep3.clip import Rep3Clips
+from cofit.sharing.rep3.summed import FIRST, held_factors, summed
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.steps import Messages, Protocol
@@ -69,6 +71,7 @@ from cofit.transport import Mesh
 _CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
 
 
+_MATRIX = 2
 _DEALER = 2  # the party that knows the mask of a truncation
 _TRUNCATION_DRAWS = ((2, 0), (0, 1), (1, 2))  # by rank: elements, and as many numbers, drawn from k_i and from k_{i+1}
 
@@ -158,6 +161,12 @@ class Rep3(ComparesDealt, Rep3Clips):
 
     # --- products ----------------------------------------------------------------------------------------
 
+    def hold(self, a: Share, products: int = 1) -> Share:
+        """Party 0 keeps a sum of its summands, if that is read often enough to be worth writing it."""
+        if self.rank != FIRST or products <= 1 or isinstance(a, PlacedShare) or len(a.shape) != _MATRIX or 0 in a.shape:
+            return super().hold(a, products)
+        return summed(self.engine, a)
+
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         many = ring.element_bytes * math.prod(shape) > _CACHED
         if many and not shift and plus is None and _in_one_piece(shape, a, b):
@@ -215,12 +224,18 @@ class Rep3(ComparesDealt, Rep3Clips):
             yield piece, self._own.ring(ring, drawn), self._next.ring(ring, drawn)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        """z_i = a_i (b_i + b_{i+1}) + a_{i+1} b_i: the factors of a_i and of a_{i+1} are vectors or small matrices."""
-        own, following = b.parts
-        product = a.placed.matmul_sum((ring.add(own, following), own))
+        """The factors of a_i and of a_{i+1} are vectors or small matrices."""
+        product = self._matrix_summand(ring, a, b)
         masks = self._masks(ring, shape, shift, plus)
         summand = ring.signed_sum([product, *masks.plus], masks.minus)
         return self._reduce("matmul", ring, summand, shape, shift, masks)
+
+    def _matrix_summand(self, ring: Ring, a: Share, b: Share) -> RingArray:
+        """z_i = a_i (b_i + b_{i+1}) + a_{i+1} b_i; of a matrix that is held, what ``summed.py`` says."""
+        own, following = b.parts
+        held = isinstance(a, PlacedShare)
+        factors = held_factors(ring, self.rank, own, following) if held else (ring.add(own, following), own)
+        return a.placed.matmul_sum(factors)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, high: int = 0) -> Share:
         """The three terms of z_i one by one: the sum b_i + b_{i+1} would be a temporary as large as b."""
@@ -290,8 +305,7 @@ class Rep3(ComparesDealt, Rep3Clips):
     def _product_summand(self, ring: Ring, product: Product) -> RingArray:
         a, b = product.lefts[0], product.rights[0]
         if product.kind is Kind.MATMUL:
-            own, following = b.parts
-            return a.placed.matmul_sum((ring.add(own, following), own))
+            return self._matrix_summand(ring, a, b)
         if product.kind is Kind.INNER:
             return a.placed.inner_sum((0, 0, 1), b.placed, (0, 1, 0))
         pairs = [_element_wise(ring, a, b) for a, b in zip(product.lefts, product.rights, strict=True)]
