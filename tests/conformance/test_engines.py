@@ -95,3 +95,45 @@ def test_products_where_the_matrix_is(
         "pair",
     ):  # which bring rows here: to check inner products, or to multiply what is encrypted
         assert not engine.counts["fetch"]
+
+
+def test_what_is_held_leaves_all_else_as_it_was(scheme: str, ring: IntegerRing) -> None:
+    """Tables, parts of them and inputs that are held share memory with others; those go on to be used."""
+    rng = np.random.default_rng(6)
+    values, weights = rng.integers(-99, 100, (ROWS, COLS)), rng.integers(-99, 100, COLS)
+    whole = FixedPoint(0, ring)
+
+    def program(party: Party) -> dict[str, list[int]]:
+        w = party.constant(weights, whole)
+        joined = party.joined([("owner", "x"), ("other", "x")], 0)
+        table = joined * 2
+        found = {
+            "held": party.hold(table, 5) @ w,
+            "held again": party.hold(table, 5) @ w,
+            "some rows": party.hold(table[:4], 5) @ w,
+            "transposed": party.hold(table.T, 5).T @ w,
+            "with itself": party.hold(table, 5) @ table[0],
+            "an input": party.hold(joined, 5) @ w,
+            "table": table.reshape(-1),
+            "joined": party.joined([("owner", "x"), ("other", "x")], 0).reshape(-1),
+            "of one owner": party.input("owner", "x").reshape(-1),
+        }
+        return {name: _integers(party.open(value, reason="test")) for name, value in found.items()}
+
+    parts = {"owner": values[:6], "other": values[6:]}
+    contributions = {name: {"x": Contribution(part, 100, whole)} for name, part in parts.items()}
+    results = run_local(program, owners=contributions, **local(scheme)).results.values()
+    table = 2 * values
+    wanted = {
+        "held": table @ weights,
+        "held again": table @ weights,
+        "some rows": table[:4] @ weights,
+        "transposed": table @ weights,
+        "with itself": table @ table[0],
+        "an input": values @ weights,
+        "table": table,
+        "joined": values,
+        "of one owner": values[:6],
+    }
+    for result in results:
+        assert result == {name: _integers(one) for name, one in wanted.items()}

@@ -32,7 +32,7 @@ def test_a_step_of_logistic_regression() -> None:
     x, y, w = data()
 
     def program(party: Party) -> tuple[list[float], list[int], list[float]]:
-        features = party.joined([("owner", "x")], 0, held=True)
+        features = party.joined([("owner", "x")], 0, held=2)
         weights = party.constant(w, FORMAT)
         scores = (features @ weights).with_bound(2)
         residual = sigmoid_polynomial(scores) - party.input("owner", "y")
@@ -63,7 +63,7 @@ def test_products_and_sums_with_secrets(scheme: str) -> None:
     x, w = rng.integers(-(1 << 15), 1 << 15, (ROWS, COLS)), rng.integers(-(1 << 12), 1 << 12, COLS)
 
     def program(party: Party) -> tuple[list[int], list[int]]:
-        features = party.joined([("owner", "x")], 0, held=True)
+        features = party.joined([("owner", "x")], 0, held=2)
         scores = features @ party.constant(w, whole)
         both = features.T @ scores, scores * 3 - features.inner(features)
         first, second = (party.open(value, reason="test") for value in both)

@@ -20,6 +20,7 @@ from cofit.roles import Contribution, run_local
 from cofit.secret import Party, SecretArray
 from cofit.transport import LabelCounts
 
+_WARM_UP = 2
 _FRACTION_BITS = {64: 24, 128: 48}
 
 
@@ -93,13 +94,13 @@ def measure_epoch(
 
 
 def _program(party: Party, epochs: int, repetitions: int) -> tuple[list[_Phase], LabelCounts]:
-    x, w = party.joined([("owner", "X")], 0, held=epochs * repetitions), party.input("owner", "w")
+    x, w = party.joined([("owner", "X")], 0, held=_WARM_UP + epochs * repetitions), party.input("owner", "w")
     mesh = party._scheme.mesh
     phases = []
     traffic = LabelCounts()
     if not party.deals:
-        kernel_calls(x, 2)
-    _secure_phase(x, w, 2)
+        kernel_calls(x, _WARM_UP)
+    _secure_phase(x, w, _WARM_UP)
     for _ in range(repetitions):
         kernel = time_kernel_calls(party, x, epochs)
         party.barrier("barrier")

@@ -202,8 +202,7 @@ class Party:
             limit = max(limit, format.ring.largest_magnitude(element))
         pieces = ((self._dealt_by(*pair), place) for pair, place in zip(pairs, places, strict=True))
         share = self._scheme.expand_joined(format.ring, shape, pieces, column)
-        if held:
-            share = self._scheme.hold(share, held)
+        share = self._scheme.hold(share, held, owned=True) if held else share
         return SecretArray(self._scheme, share, format, limit)
 
     def _join_taken(self, pairs: Pairs, axis: int, element: RingArray | None, held: int) -> SecretArray:
@@ -213,11 +212,12 @@ class Party:
             column = self._scheme.constant(ring, np.broadcast_to(element, (len(joint), 1)))
             limit = ring.largest_magnitude(element)
             joint = concatenate([joint, SecretArray(self._scheme, column, joint.format, limit)], 1)
-        return self.hold(joint, held) if held else joint
+        return self.hold(joint, held, owned=True) if held else joint
 
-    def hold(self, table: SecretArray, products: int) -> SecretArray:
-        """Return a table prepared for so many matrix products on the left, as ``held`` of ``joined`` says."""
-        return SecretArray(self._scheme, self._scheme.hold(table._share, products), table.format, table.integer_limit)
+    def hold(self, table: SecretArray, products: int, *, owned: bool = False) -> SecretArray:
+        """Return a table prepared for so many matrix products with it on the left; ``owned``: see ``Scheme.hold``."""
+        share = self._scheme.hold(table._share, products, owned=owned)
+        return SecretArray(self._scheme, share, table.format, table.integer_limit)
 
     def facts(self, owner: str, name: str) -> InputFacts:
         """Return the public facts of an owner's input."""

@@ -187,11 +187,11 @@ class Meter(FromNumbers, MeteredSums):
     def _send_components(self, layout: Sequence[ComponentFacts]) -> None:
         self._send(messages_of(layout), bytes_of(layout))
 
-    def hold(self, a: Share, products: int = 1) -> Share:
+    def hold(self, a: Share, products: int = 1, *, owned: bool = False) -> Share:
         """Count the messages that open the masked value; those of parties that know a part each go at once."""
         cost = self._costs.hold
         if self._late is not None:
-            return super().hold(a, products)
+            return super().hold(a, products, owned=owned)
         if cost is None or isinstance(a, HeldShare):
             return a
         regions, known = regions_in(a), self._costs.hold_known or cost

@@ -159,10 +159,11 @@ class Scheme(Member, Conversion):
     def _expansion(self, ring: Ring, shape: Shape) -> Expansion:
         return Expansion(self.engine, self.on_preparation, ring, shape, self._part_count)
 
-    def hold(self, a: Share, products: int = 1) -> Share:
-        """Return the value of ``a``, prepared for many products with it on the left. ``a`` is used up.
+    def hold(self, a: Share, products: int = 1, *, owned: bool = False) -> Share:
+        """Return the value of ``a``, prepared for many products with it on the left.
 
-        products: how many are foreseen with it, and as many with its transpose; there may be others.
+        products: how many are foreseen with it, and as many with its transpose; there may be others. owned: that nobody
+        else uses the memory of ``a``, now or later, so that it may be written to; if not, it is copied where need be.
 
         By default the engine takes the parts as they are. A scheme that opens masked operands does so here, once for
         all of them, and gives the engine what it multiplies then.
@@ -382,8 +383,7 @@ class Scheme(Member, Conversion):
         The sum of the shifted parts lacks the carries from below, and has those out of the top too much: multiples of
         2^(k - shift).
         """
-        shifted = shifting(a.ring, shift)
-        return Share(a.ring, tuple(map(shifted, a.parts)))  # no linear map
+        return Share(a.ring, tuple(map(shifting(a.ring, shift), a.parts)))  # no linear map
 
     def high_squares(self, a: Share, shift: int) -> Share:
         """Return the sum of the squares of ``high_part`` over the last axis. Sends what both do."""

@@ -44,7 +44,7 @@ class PairMatrices(PairConversion):
         self._ends: dict[Parameters, tuple[Client, Server]] = {}
         self._allowance = Allowance(lambda: self.sessions)
 
-    def hold(self, a: Share, products: int = 1) -> Share:
+    def hold(self, a: Share, products: int = 1, *, owned: bool = False) -> Share:
         """Nothing is sent: every party multiplies its own summand."""
         if isinstance(a, PairHeld):
             return a

@@ -112,7 +112,7 @@ class PairMeter(Meter):
 
     # --- products ----------------------------------------------------------------------------------------
 
-    def hold(self, a: Share, products: int = 1) -> Share:
+    def hold(self, a: Share, products: int = 1, *, owned: bool = False) -> Share:
         if isinstance(a, PairHeld) or len(a.shape) != 2 or not isinstance(a.ring, PowerOfTwoRing):
             return a
         return pair_held(LOCAL.place(a.ring, (nothing(a.ring, a.shape),)), regions_in(a), products)

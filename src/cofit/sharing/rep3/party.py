@@ -69,8 +69,6 @@ from cofit.sharing.sums import Kind, PartialSum, Product, ProductSum
 from cofit.transport import Mesh
 
 _CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
-
-
 _MATRIX = 2
 _DEALER = 2  # the party that knows the mask of a truncation
 _TRUNCATION_DRAWS = ((2, 0), (0, 1), (1, 2))  # by rank: elements, and as many numbers, drawn from k_i and from k_{i+1}
@@ -161,11 +159,11 @@ class Rep3(ComparesDealt, Rep3Clips):
 
     # --- products ----------------------------------------------------------------------------------------
 
-    def hold(self, a: Share, products: int = 1) -> Share:
+    def hold(self, a: Share, products: int = 1, *, owned: bool = False) -> Share:
         """Party 0 keeps a sum of its summands, if that is read often enough to be worth writing it."""
         if self.rank != FIRST or products <= 1 or isinstance(a, PlacedShare) or len(a.shape) != _MATRIX or 0 in a.shape:
-            return super().hold(a, products)
-        return summed(self.engine, a)
+            return super().hold(a, products, owned=owned)
+        return summed(self.engine, a, owned=owned)
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         many = ring.element_bytes * math.prod(shape) > _CACHED
@@ -189,9 +187,9 @@ class Rep3(ComparesDealt, Rep3Clips):
         ring, shape = common_ring(a, row), a.shape
         if len(shape) != 2 or row.shape != shape[1:] or not _in_one_piece(shape, a):
             return super().squared_distances(a, row)
-        out = ring.empty(shape)
+        out, parts = ring.empty(shape), a.parts
         for piece, own, following in self._zeros_in_pieces(ring, shape):
-            ring.squared_distances([part[piece] for part in a.parts], row.parts, [own], [following], out[piece])
+            ring.squared_distances([part[piece] for part in parts], row.parts, [own], [following], out[piece])
         return self._reshare("mul", ring, out)
 
     def squares_mask(self, ring: Ring, count: int) -> Share:

@@ -6,10 +6,11 @@ X = x_0 + x_1 + x_2 and b = b_0 + b_1 + b_2; party i has x_i, x_{i+1}, b_i, b_{i
     party 1    x_1 b_2 + x_2 (b_1 + b_2)          reads two
     party 2    x_2 b_0 + x_0 b_2                  reads two
 
-compute each once: five matrices are read in place of six, and products with large matrices take as long as it takes to
-read them. Each party's summand is made of what it has; it is masked and sent as that of any product (``Rep3._matmul``).
+compute each once: five products with a matrix in place of six, all parties together, which is what counts where they
+share a machine. Where each has its own, parties 1 and 2 are no faster, and a product waits for them. Each party's
+summand is made of what it has; it is masked and sent as that of any product (``Rep3._matmul``).
 
-Party 0 keeps x_0 + x_1 where x_0 was. Whatever else asks for x_0 gets (x_0 + x_1) - x_1, some rows at a time.
+Party 0 keeps x_0 + x_1 in the place of x_0. Whatever else asks for x_0, or for some of it, gets (x_0 + x_1) - x_1.
 """
 
 from __future__ import annotations
@@ -44,13 +45,12 @@ def held_factors(ring: Ring, rank: int, own: RingArray, following: RingArray) ->
     return (following, ring.add(own, following)) if rank == 1 else (following, own)
 
 
-def summed(engine: Engine, share: Share) -> PlacedShare:
-    """Return the share of party 0, with x_0 + x_1 in the memory of x_0."""
-    ring, (total, last) = share.ring, share.parts
-    if not total.flags.writeable:
-        total = total.copy()
-    for rows in blocks_of_rows([total, last]):
-        total[rows] = ring.add(total[rows], last[rows])
+def summed(engine: Engine, share: Share, *, owned: bool) -> PlacedShare:
+    """Return the share of party 0, with x_0 + x_1 in the memory of x_0 where that is ours (``Scheme.hold``)."""
+    ring, (first, last) = share.ring, share.parts
+    total = first if owned and first.flags.writeable else engine.room(ring, first.shape)
+    for rows in blocks_of_rows([first, last, total]):
+        total[rows] = ring.add(first[rows], last[rows])
     return SummedShare(SummedPlaced(engine.place(ring, (total, last))))
 
 
@@ -75,7 +75,12 @@ class SummedPlaced(Placed):
         return self.linear(lambda array: array)
 
     def only(self, *chosen: int) -> Placed:
-        return self if chosen == (0, 1) else LOCAL.place(self.ring, [self.fetch()[t] for t in chosen])
+        if chosen == (0, 1):
+            return self
+        if 0 not in chosen:
+            return self._kept.only(*chosen)
+        arrays = self.fetch()
+        return LOCAL.place(self.ring, [arrays[t] for t in chosen])
 
     def transposed(self) -> SummedPlaced:
         return SummedPlaced(self._kept.transposed())

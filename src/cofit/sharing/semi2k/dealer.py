@@ -90,7 +90,7 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
 
     # --- what it deals for -------------------------------------------------------------------------------
 
-    def hold(self, a: Share, products: int = 1) -> Share:
+    def hold(self, a: Share, products: int = 1, *, owned: bool = False) -> Share:
         if isinstance(a, HeldShare):
             return a
         regions = regions_in(a)

@@ -107,8 +107,8 @@ class Semi2k(Semi2kConversion):
 
     # --- products ----------------------------------------------------------------------------------------
 
-    def hold(self, a: Share, products: int = 1) -> Share:
-        """Open a under a mask, chunk by chunk, in the memory of our share of it (in a copy if that is a view).
+    def hold(self, a: Share, products: int = 1, *, owned: bool = False) -> Share:
+        """Open a under a mask, chunk by chunk, in the memory of our share of it where that is ours, else in a copy.
 
         What nobody knows is opened by all; what a party knows it sends alone, under a mask of its own.
         """
@@ -116,7 +116,8 @@ class Semi2k(Semi2kConversion):
             return a
         ring, own, regions = a.ring, a.parts[0], regions_in(a)
         mask = self._source.ask(Mask(ring, a.shape, regions))
-        public = own if own.flags.owndata and own.flags.writeable and own.flags.c_contiguous else own.copy(order="C")
+        flags = own.flags
+        public = own if owned and flags.owndata and flags.writeable and flags.c_contiguous else own.copy(order="C")
         for place, piece in mask.pieces:
             block = public[place]
             for chunk in chunks(ring, piece.size):

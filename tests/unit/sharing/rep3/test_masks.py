@@ -82,10 +82,6 @@ def tall(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
     return shared(s, ring, (N, 3), salt)
 
 
-def held(s: Scheme, ring: PowerOfTwoRing) -> Share:
-    return s.hold(square(s, ring, 0).map(np.copy), 2)
-
-
 def foreseen(s: Scheme, ring: PowerOfTwoRing) -> Share:
     x, row = square(s, ring, 0), square(s, ring, 10).map(lambda part: part[0])
     mask = s.squares_mask(ring, 8)
@@ -125,8 +121,8 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "product plus and truncation": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10), 9, numbers(s, r, 20)),
     "matrix product plus": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), plus=square(s, r, 20)),
     "matrix product plus and truncation": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), 9, square(s, r, 20)),
-    "held matrix": lambda s, r: s.matmul(held(s, r), square(s, r, 10)),
-    "held matrix and truncation": lambda s, r: s.matmul(held(s, r), square(s, r, 10), shift=9),
+    "held matrix": lambda s, r: s.matmul(s.hold(square(s, r, 0), 2), square(s, r, 10)),
+    "held matrix and truncation": lambda s, r: s.matmul(s.hold(square(s, r, 0), 2), square(s, r, 10), 9),
     "inner products": lambda s, r: s.inner(tall(s, r, 0), tall(s, r, 10)),
     "inner products and truncation": lambda s, r: s.inner(tall(s, r, 0), tall(s, r, 10), shift=9),
     "truncation": lambda s, r: s.truncate(numbers(s, r, 0), 9),

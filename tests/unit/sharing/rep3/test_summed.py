@@ -38,7 +38,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
 
 def kept_and_plain(engine: Engine, ring: IntegerRing) -> tuple[SummedShare, Share]:
     first, last = drawn(ring, (ROWS, COLS), (ROWS, COLS))
-    share = summed(engine, Share(ring, (first.copy(), last.copy())))
+    share = summed(engine, Share(ring, (first.copy(), last.copy())), owned=True)
     assert isinstance(share, SummedShare)
     return share, Share(ring, (first, last))
 
@@ -63,6 +63,8 @@ def test_products_and_sums_are_those_of_the_two_summands(
     wholes: dict[str, Callable[[Placed], Any]] = {
         "arrays": lambda p: p.fetch(),
         "one of them": lambda p: p.only(0).fetch(),
+        "the other one": lambda p: p.only(1).fetch(),
+        "in another order": lambda p: p.only(1, 0).fetch(),
         "with two vectors": lambda p: p.matmul_sum((v, w)),
         "with one vector": lambda p: p.matmul_sum((v, v)),
         "with tables": lambda p: p.matmul_sum((table, table)),
@@ -102,17 +104,20 @@ def test_the_share_is_the_same_whatever_is_asked_of_it(engine: Engine, ring: Int
         equal(share.map(local).parts, plain.map(local).parts)
 
 
-def test_the_sum_takes_the_place_of_the_first_summand(ring: IntegerRing) -> None:
+def test_the_sum_takes_the_place_of_the_first_summand_where_that_is_ours(ring: IntegerRing) -> None:
     first, last = (one.copy() for one in drawn(ring, (ROWS, COLS), (ROWS, COLS)))
     before = first.copy()
-    share = summed(LOCAL, Share(ring, (first, last)))
+    theirs = summed(LOCAL, Share(ring, (first, last)), owned=False)
+    equal(theirs.parts, (before, last))
+    np.testing.assert_array_equal(first, before, "what others use stays")
+    share = summed(LOCAL, Share(ring, (first, last)), owned=True)
     np.testing.assert_array_equal(first, ring.add(before, last))
     total, other = share.placed._kept.fetch()  # type: ignore[attr-defined]
     assert np.shares_memory(total, first)
     assert np.shares_memory(other, last)
     frozen = before.copy()
     frozen.flags.writeable = False
-    equal(summed(LOCAL, Share(ring, (frozen, last))).parts, (before, last))
+    equal(summed(LOCAL, Share(ring, (frozen, last)), owned=True).parts, (before, last))
     np.testing.assert_array_equal(frozen, before, "what nobody may write to stays")
 
 
@@ -158,10 +163,18 @@ def test_high_parts_are_those_of_the_summands(ring: IntegerRing) -> None:
 
 
 def test_a_matrix_that_is_multiplied_once_is_left_as_it_is(ring: IntegerRing) -> None:
-    def program(s: Scheme) -> bool:
-        x = s.refresh(s.constant(ring, ring.zeros((ROWS, COLS))))
-        before = [part.copy() for part in x.parts]
-        equal(s.hold(x, 1).parts, tuple(before))
-        return isinstance(s.hold(x, 1), SummedShare)
+    values = np.arange(ROWS * COLS).reshape(ROWS, COLS) - 20
 
-    assert list(run_scheme("rep3", program).results) == [False] * 3
+    def program(s: Scheme) -> list[int]:
+        x, vector = (
+            s.refresh(s.constant(ring, ring.from_int(one.astype(object)))) for one in (values, np.arange(COLS))
+        )
+        before = [part.copy() for part in x.parts]
+        held = s.hold(x, 1, owned=True)
+        assert not isinstance(held, SummedShare)
+        equal(x.parts, tuple(before))
+        opened = s.open(s.matmul(held, vector))
+        assert opened is not None
+        return [int(v) for v in ring.to_int(opened)]
+
+    assert list(run_scheme("rep3", program).results) == [(values @ np.arange(COLS)).tolist()] * 3

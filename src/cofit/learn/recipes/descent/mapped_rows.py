@@ -59,7 +59,7 @@ def mapped_rows(party: Party, x: SecretArray, passed: SecretArray, plan: Descent
     if mapped is None:
         raise ValueError("This plan maps no rows.")
     _, scale = inverse_lengths(x, means(x).ldexp(-1), passed, plan, mapped.longest)
-    y = party.hold(_mapped(x, plan, public), plan.epochs)
+    y = party.hold(_mapped(x, plan, public), plan.epochs, owned=True)
     squares = y.inner(y, mapped.square, proven_bound=formats.longest**2 + 1)
     lengths = scale.multiply(squares, fine, proven_bound=mapped.scaled * formats.longest + 1)
     lengths = scale.multiply(lengths, fine, proven_bound=mapped.scaled**2 + 1)
