@@ -12,7 +12,7 @@ pytest.importorskip("distributed")
 from cofit.roles.shards.local_cluster import start_workers
 
 SECONDS = 30.0
-QUIET = 2.5
+QUIET = 3.5
 
 
 def test_a_worker_that_waits_tells_the_scheduler_nothing_for_seconds(tmp_path: Path) -> None:
@@ -21,10 +21,12 @@ def test_a_worker_that_waits_tells_the_scheduler_nothing_for_seconds(tmp_path: P
         cluster.wait_for_workers(1, timeout=SECONDS)
         (worker,) = cluster.scheduler.workers.values()
         assert worker.address.startswith("tls://127.0.0.1:")
-        time.sleep(1.0)  # the first one is sent after half a second
-        first = worker.last_seen
-        time.sleep(QUIET)
-        assert worker.last_seen == first
+        seen = set()
+        until = time.monotonic() + QUIET
+        while time.monotonic() < until:
+            seen.add(worker.last_seen)
+            time.sleep(0.05)
+        assert len(seen) <= 2, "the first one is sent half a second after it has come"
 
 
 def test_http_servers_are_reached_from_this_machine_alone(tmp_path: Path) -> None:
