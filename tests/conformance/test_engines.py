@@ -117,6 +117,8 @@ def test_what_is_held_leaves_all_else_as_it_was(scheme: str, ring: IntegerRing) 
             "table": table.reshape(-1),
             "joined": party.joined([("owner", "x"), ("other", "x")], 0).reshape(-1),
             "of one owner": party.input("owner", "x").reshape(-1),
+            "taken, then held": party.joined([("owner", "x")], 0, held=5) @ w,
+            "of one owner, again": party.input("owner", "x").reshape(-1),
         }
         return {name: _integers(party.open(value, reason="test")) for name, value in found.items()}
 
@@ -134,6 +136,8 @@ def test_what_is_held_leaves_all_else_as_it_was(scheme: str, ring: IntegerRing) 
         "table": table,
         "joined": values,
         "of one owner": values[:6],
+        "taken, then held": values[:6] @ weights,
+        "of one owner, again": values[:6],
     }
     for result in results:
         assert result == {name: _integers(one) for name, one in wanted.items()}

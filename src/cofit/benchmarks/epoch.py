@@ -20,7 +20,7 @@ from cofit.roles import Contribution, run_local
 from cofit.secret import Party, SecretArray
 from cofit.transport import LabelCounts
 
-_WARM_UP = 2
+_WARM_UP = 2  # epochs; nothing is made ahead for more of them, so that what it takes is measured
 _FRACTION_BITS = {64: 24, 128: 48}
 
 
@@ -94,7 +94,7 @@ def measure_epoch(
 
 
 def _program(party: Party, epochs: int, repetitions: int) -> tuple[list[_Phase], LabelCounts]:
-    x, w = party.joined([("owner", "X")], 0, held=_WARM_UP + epochs * repetitions), party.input("owner", "w")
+    x, w = party.joined([("owner", "X")], 0, held=_WARM_UP), party.input("owner", "w")
     mesh = party._scheme.mesh
     phases = []
     traffic = LabelCounts()

@@ -84,8 +84,9 @@ def train(
 ) -> None:
     """Whole training runs on made-up sparse data, from connected processes to the release.
 
-    `ratio_to_kernel` compares training with the same kernel calls in as many concurrent processes that do not
-    communicate, `ratio_to_sklearn` the whole run with scikit-learn's fit of the same objective in the clear.
+    `ratio_to_kernel` compares training with products of all parts of the shares in as many concurrent processes that
+    do not communicate (`rep3` itself needs five sixths of them), `ratio_to_sklearn` the whole run with scikit-learn's
+    fit of the same objective in the clear. Before each run memory is touched, so that none is slow to get.
 
     \b
     The size of the paper's data, with its number of epochs:

@@ -131,7 +131,7 @@ class SummedPlaced(Placed):
         """Some rows at a time, so that x_0 is never there as a whole."""
         out = self.ring.empty(self.shape[:-1])
         each = self.count * self.ring.element_bytes * math.prod(self.shape[1:])
-        step = max(1, _BLOCK_BYTES // each)
+        step = max(1, _BLOCK_BYTES // max(1, each))
         for start in range(0, self.shape[0], step):
             place = (slice(start, start + step), *(slice(None) for _ in self.shape[1:]))
             here = LOCAL.place(self.ring, self.block(place).fetch())

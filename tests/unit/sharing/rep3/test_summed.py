@@ -83,6 +83,9 @@ def test_products_and_sums_are_those_of_the_two_summands(
         wholes |= {
             "chosen rows": lambda p: p.row_sums(chosen),
             "squares of high parts": lambda p: p.inner_sum((0, 0, 1), p, (0, 1, 0), 7),
+            "those of no columns": lambda p: (none := p.block((slice(None), slice(0, 0)))).inner_sum(
+                (0,), none, (1,), 7
+            ),
             "high parts with others": lambda p: p.inner_sum((0, 1), others, (1, 0), 7),
         }
     for what, of in wholes.items():
